@@ -1,0 +1,122 @@
+# fish completion for spacestream; generated from its table by `spacestream completions fish`
+function __fish_spacestream_after
+	set -l words (commandline -opc)[2..-1]
+	set -l count (count $argv)
+	test "$words[1..$count]" = "$argv"
+end
+function __fish_spacestream_at
+	set -l words (commandline -opc)[2..-1]
+	test "$words" = "$argv"
+end
+function __fish_spacestream_sandboxes
+	begin
+		spaceid list -o json
+		spacerouted list -o json
+	end 2>/dev/null |
+		sed -n 's/.*"sandbox":"\\([^"]*\\)".*/\\1/p' | sort -u
+end
+function __fish_spacestream_leases
+	spacestream list -o json 2>/dev/null |
+		sed -n 's/.*"lease":"\\([^"]*\\)".*/\\1/p'
+end
+complete -c spacestream -f
+complete -c spacestream -n __fish_spacestream_at -a attach -d 'attach to a session of a sandbox, or to a new one'
+complete -c spacestream -n '__fish_spacestream_after attach' -l terminal -s t -d 'open a terminal, with CMD or the guest\'s shell'
+complete -c spacestream -n '__fish_spacestream_after attach' -l exec -s e -d 'start CMD without a terminal'
+complete -c spacestream -n '__fish_spacestream_after attach' -l cwd -x -d '... in this directory of the guest'
+complete -c spacestream -n '__fish_spacestream_after attach' -l detach-key -x -d 'what leaves a terminal: ctrl- and a character, or none (default: ctrl-])'
+complete -c spacestream -n '__fish_spacestream_after attach' -l reattach-timeout -x -d 'longest wait for a newer route after a cut (default: [streams] reattach_timeout)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l token-file -r -F -d 'ask as the owner of this bearer token (default: as our own uid)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l agent -r -F -d 'ask this signer for capabilities, instead of holding the key'
+complete -c spacestream -n '__fish_spacestream_after attach' -l key -s k -r -F -d 'the signing key (default: [keys] secret)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l passphrase-file -r -F -d 'the key\'s passphrase'
+complete -c spacestream -n '__fish_spacestream_after attach' -l cache -r -F -d 'where the route cache listens (default: [cache] socket)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after attach' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after attach' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after attach' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after attach' -a '(__fish_spacestream_sandboxes)'
+complete -c spacestream -n __fish_spacestream_at -a lease -d 'run a command, relayed under a lease: it ends when the execution is replaced'
+complete -c spacestream -n '__fish_spacestream_after lease' -l sandbox -s s -x -a '(__fish_spacestream_sandboxes)' -d 'whose lease'
+complete -c spacestream -n '__fish_spacestream_after lease' -l kind -x -a 'control gateway' -d 'what it survives: a gateway lease also another attempt (default: control)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l expect -x -d 'the route that must be installed, as JSON (default: whatever is)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l records -x -a '(__fish_complete_directories)' -d 'runtime records (default: records under [space] state_dir)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after lease' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after lease' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after lease' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after lease' -F
+complete -c spacestream -n __fish_spacestream_at -a relay -d 'carry bytes between two addresses under a lease'
+complete -c spacestream -n '__fish_spacestream_after relay' -l sandbox -s s -x -a '(__fish_spacestream_sandboxes)' -d 'whose lease'
+complete -c spacestream -n '__fish_spacestream_after relay' -l kind -x -a 'control gateway' -d 'what it survives: a gateway lease also another attempt (default: control)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l expect -x -d 'the route that must be installed, as JSON (default: whatever is)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l records -x -a '(__fish_complete_directories)' -d 'runtime records (default: records under [space] state_dir)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after relay' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after relay' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after relay' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after relay' -F
+complete -c spacestream -n __fish_spacestream_at -a list -d 'print the live leases of this node'
+complete -c spacestream -n '__fish_spacestream_after list' -l sandbox -s s -x -a '(__fish_spacestream_sandboxes)' -d 'only its leases'
+complete -c spacestream -n '__fish_spacestream_after list' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after list' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after list' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after list' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after list' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after list' -l help -s h -d 'this text'
+complete -c spacestream -n __fish_spacestream_at -a cancel -d 'end one lease, or all of a sandbox'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l sandbox -s s -x -a '(__fish_spacestream_sandboxes)' -d 'all of its leases'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after cancel' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after cancel' -a '(__fish_spacestream_leases)'
+complete -c spacestream -n __fish_spacestream_at -a serve -d 'answer requests to sandboxes over HTTP'
+complete -c spacestream -n '__fish_spacestream_after serve' -l listen -s l -x -d 'unix:PATH, or tcp:HOST:PORT (default: http.sock in [space] run_dir)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l tls-cert -r -F -d 'speak TLS with this certificate chain, PEM'
+complete -c spacestream -n '__fish_spacestream_after serve' -l tls-key -r -F -d 'its key, PEM'
+complete -c spacestream -n '__fish_spacestream_after serve' -l inflight -x -d 'operations of one caller at once (default: 64)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l timeout -x -d 'longest wait for the rest of a head, a record or a line (default: 30)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l idle-timeout -x -d 'longest wait for a request, or for a client to take its answer (default: 60)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l agent -r -F -d 'ask this signer for capabilities, instead of holding the key'
+complete -c spacestream -n '__fish_spacestream_after serve' -l key -s k -r -F -d 'the signing key (default: [keys] secret)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l passphrase-file -r -F -d 'the key\'s passphrase'
+complete -c spacestream -n '__fish_spacestream_after serve' -l cache -r -F -d 'where the route cache listens (default: [cache] socket)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after serve' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after serve' -l help -s h -d 'this text'
+complete -c spacestream -n __fish_spacestream_at -a help -d 'say what a verb does and takes'
+complete -c spacestream -n '__fish_spacestream_after help' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after help' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after help' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after help' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after help' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after help' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after help' -a 'attach lease relay list cancel serve help config completions '
+complete -c spacestream -n __fish_spacestream_at -a config -d 'print the configuration in force and where each value came from'
+complete -c spacestream -n '__fish_spacestream_after config' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after config' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after config' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after config' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after config' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after config' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after config' -a 'space keys signer registry cache manager bridge guest gateway streams audit'
+complete -c spacestream -n __fish_spacestream_at -a completions -d 'print completions for bash, zsh or fish'
+complete -c spacestream -n '__fish_spacestream_after completions' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
+complete -c spacestream -n '__fish_spacestream_after completions' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
+complete -c spacestream -n '__fish_spacestream_after completions' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'
+complete -c spacestream -n '__fish_spacestream_after completions' -l verbose -s v -d 'say more on standard error'
+complete -c spacestream -n '__fish_spacestream_after completions' -l quiet -s q -d 'say errors only'
+complete -c spacestream -n '__fish_spacestream_after completions' -l help -s h -d 'this text'
+complete -c spacestream -n '__fish_spacestream_after completions' -a 'bash zsh fish'

@@ -1,0 +1,71 @@
+/* What the manager knows of the bridge's own connection: found through the bridge's descriptors,
+ * judged by the same rows as a connection of ours. */
+#include "attest/attest.h"
+
+#include <inttypes.h>
+#include "attest/attestation.h"
+#include "attest/checks.h"
+#include "attest/descriptors.h"
+#include "attest/judge.h"
+#include "attest/netns.h"
+#include "attest/report.h"
+#include "base/io.h"
+#include "base/util.h"
+
+static enum sp_verdict judge_end(const struct sp_attestation *bridge,
+    const struct sp_onward *onward, int *ret_netlink, struct sp_words *words)
+{
+	sp_auto_fd int network = -1;
+	int number;
+	int bad = sp_descriptor_find(
+	    &bridge->process, onward->inode, onward->fd, SP_DESCRIPTOR_ACCEPTED, &number);
+
+	sp_words_expect(
+	    words, "pid %d holds socket %" PRIu32, (int)bridge->process.pid, onward->inode);
+	if (!bad)
+		bad = sp_process_network(&bridge->process, &network);
+	if (!bad)
+		bad = sp_netns_sockdiag(network, ret_netlink);
+	if (bad)
+		return sp_judge_code(bad, words);
+	sp_words_see(words, "its descriptor %d", number);
+	return SP_VERDICT_RIGHT;
+}
+
+static enum sp_reason check_end(const struct sp_attestation *bridge, const struct sp_onward *onward,
+    int *ret_netlink, struct sp_report *report)
+{
+	struct sp_words words = {"", ""};
+	int64_t start = sp_monotonic_us();
+	enum sp_verdict verdict = judge_end(bridge, onward, ret_netlink, report ? &words : NULL);
+	enum sp_reason reason = SP_REASON_NONE;
+
+	if (verdict != SP_VERDICT_RIGHT)
+		reason = verdict == SP_VERDICT_WRONG ? SP_REASON_LISTENER_OWNER
+						     : SP_REASON_EVIDENCE_UNAVAILABLE;
+	sp_report_add(
+	    report, "bridge-onward", reason, words.expected, words.seen, sp_monotonic_us() - start);
+	return reason;
+}
+
+enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_onward *onward,
+    const json_t *vmm, enum sp_level min_level, struct sp_report *report)
+{
+	struct sp_attestation *end;
+	enum sp_reason reason;
+
+	if (!bridge)
+		return SP_REASON_EVIDENCE_UNAVAILABLE;
+	end = sp_attestation_new(SP_ROLE_VMM, vmm, min_level, report);
+	if (!end)
+		return SP_REASON_EVIDENCE_UNAVAILABLE;
+	reason = sp_checks_run(end, SP_PHASE_OPEN, false, report);
+	if (reason == SP_REASON_NONE)
+		reason = check_end(bridge, onward, &end->netlink, report);
+	end->judged.sight.own.inode = onward->inode;
+	sp_attest_hint(end, onward->vmm_fd);
+	if (reason == SP_REASON_NONE)
+		reason = sp_checks_run(end, SP_PHASE_ACCEPTED | SP_PHASE_ALIVE, true, report);
+	sp_attest_close(end);
+	return reason;
+}

@@ -1,0 +1,195 @@
+/* spacestream serve: the entry over HTTP/1 (spacestream(1), THE ENTRY OVER HTTP). What its files
+ * share: a server has connections (`web`), one of them asks one thing at a time, and what it asks
+ * of sandboxes are operations (`op`), answered in the order in which they came. */
+#ifndef SP_SPACESTREAM_SERVE_H
+#define SP_SPACESTREAM_SERVE_H
+
+#include <ev.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include "call/call.h"
+#include "client/setup.h"
+#include "net/service.h"
+#include "net/tls.h"
+#include "record/lines.h"
+#include "stream/body.h"
+#include "stream/head.h"
+
+#define SERVE_CONNECTIONS 1024
+#define SERVE_IN_MAX      SP_HEAD_MAX
+#define SERVE_OUT_FULL    (256u * 1024u) /* bytes for a slow client, above which nothing is begun */
+#define SERVE_WINDOW_MAX  64             /* operations of one request at once */
+#define SERVE_BUCKETS     256
+#define SERVE_TOO_LONG    "request: longer than 192 KiB" /* as the stage `route` says it */
+
+/* Whoever holds one token, with something in flight. Told apart by the token's hash: a name alone
+ * could be claimed by anybody, who would then use up what is its owner's. */
+struct caller {
+	LIST_ENTRY(caller) link;
+	unsigned char credential[SP_CREDENTIAL_SIZE];
+	unsigned flying;
+};
+LIST_HEAD(callers, caller);
+
+/* Indices of the tables in serve_answer.c and serve_metrics.c. */
+#define SERVE_STATUSES 17
+enum serve_outcome {
+	SERVE_OK,
+	SERVE_REFRESH,
+	SERVE_DENY,
+	SERVE_ERROR, /* and the kind of error */
+	SERVE_OUTCOMES = SERVE_ERROR + SP_ERROR_COUNT
+};
+
+struct server {
+	struct sp_cli *cli;
+	struct sp_service *service;
+	struct ev_loop *loop;
+	struct sp_tls *tls; /* NULL: plain */
+	const char *tls_cert, *tls_key;
+	struct sp_client_setup setup;
+	int64_t inflight;    /* operations of one caller at once */
+	int64_t whole, idle; /* seconds */
+	LIST_HEAD(webs, web) webs;
+	struct callers callers[SERVE_BUCKETS];
+	bool stopping;
+	unsigned connections, flying;
+	uint64_t requests[SERVE_STATUSES], outcomes[SERVE_OUTCOMES];
+};
+
+enum web_phase {
+	WEB_HEAD, /* a request's head is awaited */
+	WEB_BODY, /* its body is, or its answers are */
+	WEB_OVER, /* nothing more is taken; what is to be written goes out, then it ends */
+};
+
+/* What is waited for, and how long. */
+enum web_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_WHOLE, WAIT_READER, WAIT_PART };
+
+struct op {
+	TAILQ_ENTRY(op) entry;
+	struct web *web;
+	struct caller *caller; /* NULL: it is not counted */
+	struct sp_call *call;  /* NULL: answered */
+	size_t number;         /* its line */
+	char *text;            /* the answer, without LF; heap; NULL while there is none */
+	size_t size;
+	int status; /* that it calls for */
+};
+
+struct web {
+	LIST_ENTRY(web) link;
+	struct server *server;
+	int fd;
+	enum web_phase phase;
+	ev_io readable, writable;
+	ev_timer limit;
+	enum web_wait waits;
+	size_t waits_line; /* of WAIT_WHOLE: for the end of which line */
+	bool moved;        /* something was written since the limit was set */
+	char in[SERVE_IN_MAX];
+	size_t size;
+	/* The request. */
+	struct sp_body framed;
+	bool keep_alive, no_body; /* no_body: HEAD */
+	bool lines;               /* JSON Lines: the answer's head is on its way */
+	bool broken;
+	bool begun; /* the one record of a body that is no lines */
+	struct sp_who who;
+	unsigned window;
+	struct sp_line_reader body; /* given, never read; not of lines: one record */
+	TAILQ_HEAD(ops, op) ops;
+	unsigned op_count;
+	/* The answer. */
+	char *out; /* heap */
+	size_t out_start, out_end, out_room;
+	bool shut;
+};
+
+/* --- serve_web.c: a connection --- */
+
+void web_accept(void *context, int fd);
+
+/* Does what can be done now, and watches for the rest. The connection may be gone afterwards. */
+void web_advance(struct web *web);
+
+/* The request has been answered whole: on to the next one, or to the end. */
+void web_next(struct web *web);
+
+/* The server stops: what is in flight ends first. The connection may be gone afterwards. */
+void web_stop(struct web *web);
+
+void web_free(struct web *web);
+
+/* --- serve_head.c: what is asked --- */
+
+/* `in` begins with a head of this size: answered, or on to its body. */
+void web_take_head(struct web *web, size_t size);
+
+/* --- serve_body.c: records out of a body --- */
+
+/* Takes what it may of `in`; begins, answers and ends what it can. True: again, something was
+ * done. */
+bool web_body_step(struct web *web);
+
+/* Sets the parser of a request's body from its head. -ENOMEM. */
+int web_body_begin(struct web *web, const char *head, size_t size);
+void web_body_end(struct web *web);
+
+/* --- serve_op.c: one operation --- */
+
+/* A record that came as a line (NULL: one that was too long), to be answered in its turn.
+ * -ENOMEM. */
+int op_begin(struct web *web, const char *line, size_t size, size_t number);
+void op_free(struct op *op);
+
+/* --- serve_answer.c: status and bytes --- */
+
+const char *status_phrase(int status);
+unsigned status_index(int status);
+int status_at(unsigned index);
+
+/* The status that an outcome has as the one answer of a request. */
+int outcome_status(enum serve_outcome outcome);
+
+/* One of an answer's record. */
+enum serve_outcome outcome_of(const json_t *record);
+
+/* Adds bytes to what goes out. Without memory the connection is broken. */
+void web_put(struct web *web, const char *bytes, size_t size);
+
+/* A whole answer; `body` is as it goes out. `more` are further lines of its head, or "". */
+void web_answer(
+    struct web *web, int status, const char *type, const char *more, const char *body, size_t size);
+
+/* The head of an answer that is lines, and one of them; and their end. */
+void web_answer_lines(struct web *web);
+void web_answer_line(struct web *web, const char *text, size_t size);
+void web_answer_end(struct web *web);
+
+/* The request is refused before it was read to its end: an answer, and the end of the connection.
+ * If an answer has begun: the end alone. */
+void web_fail(struct web *web, int status, enum sp_error_kind kind, const char *words);
+void web_fail_record(struct web *web, int status, const char *more, json_t *record /* stolen */);
+
+/* --- serve_caller.c: what one caller may have in flight --- */
+
+/* False: no more now. */
+bool caller_take(struct server *server, const struct sp_who *who, struct caller **ret);
+void caller_leave(struct server *server, struct caller *caller);
+
+/* --- serve_metrics.c --- */
+
+void web_metrics(struct web *web);
+
+/* --- serve_listen.c --- */
+
+int serve_listen(struct server *server, struct sp_err *err);
+
+/* The files of the certificate again; what was stays in use if they are none. */
+void serve_tls_again(void *context);
+
+#endif

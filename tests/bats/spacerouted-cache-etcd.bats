@@ -1,0 +1,1 @@
+spacerouted-cache.bats

@@ -13,7 +13,10 @@ VECTORS=$ROOT/tests/vectors
 export PATH
 # No test may depend on the machine's own installation.
 export SPACE_CONFIG=$ROOT/tests/fixtures/empty.ini
-unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID NO_COLOR
+unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID NO_COLOR COLUMNS LINES
+# Nor on what runs the tests: a bash without TERM makes one up that its children do not see.
+export TERM=xterm-256color LC_ALL=C.UTF-8
+umask 022
 START_IN=()
 
 # skip_or_fail "what is missing": a loud skip that CI does not accept.

@@ -17,6 +17,7 @@
 #include "record/lines.h"
 #include "stream/body.h"
 #include "stream/head.h"
+#include "stream/target.h"
 
 #define SERVE_CONNECTIONS 1024
 #define SERVE_IN_MAX      SP_HEAD_MAX
@@ -129,6 +130,19 @@ void web_free(struct web *web);
 /* `in` begins with a head of this size: answered, or on to its body. */
 void web_take_head(struct web *web, size_t size);
 
+/* Who asks: the token proves it to the cache, which has its hash. False: answered. */
+bool web_take_caller(struct web *web, const struct sp_head *head);
+
+/* --- serve_routes.c: what there is, and who does it --- */
+
+/* Gives a request to the handler of its row, or refuses it. A handler answers (web_answer and
+ * web_next, or web_fail), or leaves the connection in another phase than WEB_HEAD. */
+void serve_route(struct web *web, const struct sp_head *head, size_t head_size);
+
+/* The handlers (sp_target_fn; the context is the struct web), in the file that is named so. */
+void serve_ops(void *context, const struct sp_asked *asked);     /* serve_head.c */
+void serve_metrics(void *context, const struct sp_asked *asked); /* serve_metrics.c */
+
 /* --- serve_body.c: records out of a body --- */
 
 /* Takes what it may of `in`; begins, answers and ends what it can. True: again, something was
@@ -180,10 +194,6 @@ void web_fail_record(struct web *web, int status, const char *more, json_t *reco
 /* False: no more now. */
 bool caller_take(struct server *server, const struct sp_who *who, struct caller **ret);
 void caller_leave(struct server *server, struct caller *caller);
-
-/* --- serve_metrics.c --- */
-
-void web_metrics(struct web *web);
 
 /* --- serve_listen.c --- */
 

@@ -8,37 +8,12 @@
 #include "routing/bearer.h"
 #include "spacestream/serve.h"
 
-struct asked {
-	const struct sp_head *head;
-	const char *query; /* behind the `?`; NULL: none */
-	size_t path_size, query_size;
-};
-
 static bool is(const char *text, size_t size, const char *word)
 {
 	return size == strlen(word) && strncasecmp(text, word, size) == 0;
 }
 
-static void split(const struct sp_head *head, struct asked *ret)
-{
-	const char *mark = memchr(head->target, '?', head->target_size);
-
-	*ret = (struct asked){.head = head, .path_size = head->target_size};
-	if (!mark)
-		return;
-	ret->path_size = (size_t)(mark - head->target);
-	ret->query = mark + 1;
-	ret->query_size = head->target_size - ret->path_size - 1;
-}
-
-static bool at(const struct asked *asked, const char *path)
-{
-	return asked->path_size == strlen(path) &&
-	       memcmp(asked->head->target, path, asked->path_size) == 0;
-}
-
-/* Who asks: the token proves it to the cache, which has its hash. */
-static bool take_caller(struct web *web, const struct sp_head *head)
+bool web_take_caller(struct web *web, const struct sp_head *head)
 {
 	static const char challenge[] = "WWW-Authenticate: Bearer\r\n";
 	char text[SP_BEARER_SIZE];
@@ -87,7 +62,7 @@ static bool take_type(struct web *web, const struct sp_head *head, bool *ret_lin
 }
 
 /* `window`, of lines alone. */
-static bool take_query(struct web *web, const struct asked *asked, bool lines)
+static bool take_query(struct web *web, const struct sp_asked *asked, bool lines)
 {
 	char text[16];
 	int64_t window;
@@ -124,14 +99,15 @@ static bool take_expectation(struct web *web, const struct sp_head *head)
 	return true;
 }
 
-static void take_ops(struct web *web, const struct asked *asked, size_t size)
+void serve_ops(void *context, const struct sp_asked *asked)
 {
+	struct web *web = context;
 	bool lines;
 
-	if (!take_caller(web, asked->head) || !take_type(web, asked->head, &lines) ||
+	if (!web_take_caller(web, asked->head) || !take_type(web, asked->head, &lines) ||
 	    !take_query(web, asked, lines))
 		return;
-	if (web_body_begin(web, web->in, size) < 0) {
+	if (web_body_begin(web, web->in, asked->head_size) < 0) {
 		web->broken = true;
 		return;
 	}
@@ -142,49 +118,9 @@ static void take_ops(struct web *web, const struct asked *asked, size_t size)
 		web_answer_lines(web);
 }
 
-/* GET and HEAD of what has no body to send. */
-static bool may_get(struct web *web, const struct sp_head *head)
-{
-	if (head->method != HTTP_GET && head->method != HTTP_HEAD) {
-		web_fail_record(web, 405, "Allow: GET, HEAD\r\n",
-		    sp_result_error(NULL, SP_ERROR_BAD_RECORD, false, "GET or HEAD here"));
-		return false;
-	}
-	/* A body that nobody reads is not the next request. */
-	if (head->chunked || head->has_length)
-		web->keep_alive = false;
-	return true;
-}
-
-static void take(struct web *web, const struct asked *asked, size_t size)
-{
-	static const char well[] = "{\"status\":\"ok\"}\n";
-	const struct sp_head *head = asked->head;
-
-	if (at(asked, "/v1/ops") && head->method == HTTP_POST) {
-		take_ops(web, asked, size);
-	} else if (at(asked, "/v1/ops")) {
-		web_fail_record(web, 405, "Allow: POST\r\n",
-		    sp_result_error(NULL, SP_ERROR_BAD_RECORD, false, "POST here"));
-	} else if (at(asked, "/healthz")) {
-		if (!may_get(web, head))
-			return;
-		web_answer(web, 200, "application/json", "", well, sizeof(well) - 1);
-		web_next(web);
-	} else if (at(asked, "/metrics")) {
-		if (!may_get(web, head))
-			return;
-		web_metrics(web);
-		web_next(web);
-	} else {
-		web_fail(web, 404, SP_ERROR_BAD_RECORD, "there is nothing here");
-	}
-}
-
 void web_take_head(struct web *web, size_t size)
 {
 	struct sp_head head;
-	struct asked asked;
 	struct sp_err err = {0};
 
 	web->keep_alive = web->no_body = false;
@@ -194,8 +130,7 @@ void web_take_head(struct web *web, size_t size)
 	}
 	web->keep_alive = head.keep_alive && !head.old && !web->server->stopping;
 	web->no_body = head.method == HTTP_HEAD;
-	split(&head, &asked);
-	take(web, &asked, size);
+	serve_route(web, &head, size);
 	web->size -= size;
 	memmove(web->in, web->in + size, web->size);
 }

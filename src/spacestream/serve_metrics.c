@@ -38,20 +38,23 @@ static void write_all(const struct server *server, FILE *out)
 		    outcome_name(i), server->outcomes[i]);
 }
 
-void web_metrics(struct web *web)
+void serve_metrics(void *context, const struct sp_asked *asked)
 {
+	struct web *web = context;
 	char text[4096];
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	long size = 0;
 
+	(void)asked;
 	if (out) {
 		write_all(web->server, out);
 		size = ftell(out);
 		(void)fclose(out);
 	}
-	if (size > 0 && size < (long)sizeof(text))
-		web_answer(
-		    web, 200, "text/plain; version=0.0.4; charset=utf-8", "", text, (size_t)size);
-	else
+	if (size <= 0 || size >= (long)sizeof(text)) {
 		web_fail(web, 500, SP_ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	web_answer(web, 200, "text/plain; version=0.0.4; charset=utf-8", "", text, (size_t)size);
+	web_next(web);
 }

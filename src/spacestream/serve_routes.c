@@ -1,0 +1,57 @@
+/* What there is to ask for: one row each. What a row's path has left open is in asked->parts. */
+#include <stdio.h>
+#include "base/util.h"
+#include "record/result.h"
+#include "spacestream/serve.h"
+
+static void serve_healthz(void *context, const struct sp_asked *asked)
+{
+	static const char well[] = "{\"status\":\"ok\"}\n";
+	struct web *web = context;
+
+	(void)asked;
+	web_answer(web, 200, "application/json", "", well, sizeof(well) - 1);
+	web_next(web);
+}
+
+#define GET  SP_METHOD(GET)
+#define HEAD SP_METHOD(HEAD)
+#define POST SP_METHOD(POST)
+
+static const struct sp_target_row ROWS[] = {
+    {"/v1/ops", POST, serve_ops},
+    {"/healthz", GET | HEAD, serve_healthz},
+    {"/metrics", GET | HEAD, serve_metrics},
+};
+
+static void refuse(struct web *web, uint64_t allowed)
+{
+	char names[128], words[160], field[160];
+
+	if (!allowed) {
+		web_fail(web, 404, SP_ERROR_BAD_RECORD, "there is nothing here");
+		return;
+	}
+	sp_target_methods(allowed, " or ", names, sizeof(names));
+	(void)snprintf(words, sizeof(words), "%s here", names);
+	sp_target_methods(allowed, ", ", names, sizeof(names));
+	(void)snprintf(field, sizeof(field), "Allow: %s\r\n", names);
+	web_fail_record(web, 405, field, sp_result_error(NULL, SP_ERROR_BAD_RECORD, false, words));
+}
+
+void serve_route(struct web *web, const struct sp_head *head, size_t head_size)
+{
+	struct sp_asked asked;
+	uint64_t allowed;
+	const struct sp_target_row *row =
+	    sp_target_find(ROWS, SP_COUNT(ROWS), head, head_size, &asked, &allowed);
+
+	if (!row) {
+		refuse(web, allowed);
+		return;
+	}
+	/* A body that nobody reads is not the next request. */
+	if (!(row->methods & ~(GET | HEAD)) && (head->chunked || head->has_length))
+		web->keep_alive = false;
+	row->take(web, &asked);
+}

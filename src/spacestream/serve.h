@@ -64,11 +64,28 @@ struct server {
 enum web_phase {
 	WEB_HEAD, /* a request's head is awaited */
 	WEB_BODY, /* its body is, or its answers are */
+	WEB_WORK, /* `work` has it, until web_next or the end */
 	WEB_OVER, /* nothing more is taken; what is to be written goes out, then it ends */
 };
 
 /* What is waited for, and how long. */
-enum web_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_WHOLE, WAIT_READER, WAIT_PART };
+enum web_wait { WAIT_NOTHING, WAIT_REQUEST, WAIT_WHOLE, WAIT_READER, WAIT_PART, WAIT_WORK };
+
+/* What a handler does with a connection that is no records: it sets `work` and `state`, and the
+ * phase WEB_WORK. */
+struct web_work {
+	/* Takes what it may of `in`, and puts (web_put) what it may while out is not full. True:
+	 * again, something was done. */
+	bool (*step)(struct web *web);
+	bool (*reads)(const struct web *web); /* shall bytes be read into `in`? */
+	/* Seconds until `late`, 0: for ever; counted anew whenever something was written, or
+	 * `moved` was set. Until what was put is written, --idle-timeout goes instead. */
+	double (*limit)(const struct web *web);
+	bool (*late)(struct web *web); /* false: cut it */
+	/* Lets go of all that it holds, `state` too: once, at web_next, behind the phase WEB_OVER,
+	 * or with the connection. */
+	void (*end)(struct web *web);
+};
 
 struct op {
 	TAILQ_ENTRY(op) entry;
@@ -108,6 +125,8 @@ struct web {
 	char *out; /* heap */
 	size_t out_start, out_end, out_room;
 	bool shut;
+	const struct web_work *work; /* NULL: none */
+	void *state;                 /* its own */
 };
 
 /* --- serve_web.c: a connection --- */

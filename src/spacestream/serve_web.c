@@ -14,6 +14,20 @@
 
 #define PART_LIMIT 1. /* seconds for a client to read why it is refused, and to go */
 
+static void end_work(struct web *web)
+{
+	if (web->work)
+		web->work->end(web);
+	web->work = NULL;
+}
+
+/* Whatever the request was holds nothing any more. */
+static void let_go(struct web *web)
+{
+	end_work(web);
+	web_body_end(web);
+}
+
 void web_free(struct web *web)
 {
 	struct server *server = web->server;
@@ -21,7 +35,7 @@ void web_free(struct web *web)
 	ev_io_stop(server->loop, &web->readable);
 	ev_io_stop(server->loop, &web->writable);
 	ev_timer_stop(server->loop, &web->limit);
-	web_body_end(web);
+	let_go(web);
 	LIST_REMOVE(web, link);
 	server->connections--;
 	sp_fd_close(&web->fd);
@@ -35,7 +49,7 @@ void web_free(struct web *web)
 /* What is under way must not look complete. */
 static void cut(struct web *web)
 {
-	if (web->phase == WEB_BODY)
+	if (web->phase == WEB_BODY || web->phase == WEB_WORK)
 		sp_socket_abort(web->fd);
 	web_free(web);
 }
@@ -47,7 +61,7 @@ static bool is_full(const struct web *web)
 
 void web_next(struct web *web)
 {
-	web_body_end(web);
+	let_go(web);
 	web->lines = false;
 	web->phase = web->keep_alive && !web->server->stopping ? WEB_HEAD : WEB_OVER;
 }
@@ -60,6 +74,8 @@ static enum web_wait wait_of(const struct web *web)
 		return web->shut ? WAIT_PART : WAIT_READER;
 	if (web->out_start < web->out_end)
 		return WAIT_READER;
+	if (web->phase == WEB_WORK)
+		return web->work->limit(web) > 0 ? WAIT_WORK : WAIT_NOTHING;
 	if (web->phase == WEB_HEAD)
 		return web->size > 0 ? WAIT_WHOLE : WAIT_REQUEST;
 	if (web->framed.done)
@@ -92,6 +108,8 @@ static void set_limit(struct web *web)
 		seconds = (double)server->whole;
 	else if (waits == WAIT_PART)
 		seconds = PART_LIMIT;
+	else if (waits == WAIT_WORK)
+		seconds = web->work->limit(web);
 	ev_now_update(server->loop);
 	ev_timer_set(&web->limit, seconds, 0.);
 	ev_timer_start(server->loop, &web->limit);
@@ -105,6 +123,8 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (web->waits == WAIT_WHOLE && !web->lines) {
 		web_fail(web, 408, SP_ERROR_TIMEOUT, "no whole request came within --timeout");
+		web_advance(web);
+	} else if (web->waits == WAIT_WORK && web->work->late(web)) {
 		web_advance(web);
 	} else {
 		cut(web);
@@ -184,15 +204,27 @@ static void start_if(struct ev_loop *loop, ev_io *watcher, bool wanted)
 		ev_io_stop(loop, watcher);
 }
 
+static bool reads(const struct web *web)
+{
+	switch (web->phase) {
+	case WEB_HEAD:
+		return !is_full(web);
+	case WEB_BODY:
+		return !web->framed.done && web->size == 0 && !is_full(web);
+	case WEB_WORK:
+		return web->size < sizeof(web->in) && web->work->reads(web);
+	default:
+		return web->shut;
+	}
+}
+
 static void watch(struct web *web)
 {
 	struct ev_loop *loop = web->server->loop;
-	bool reads = web->phase == WEB_OVER ? web->shut
-		     : web->phase == WEB_HEAD
-			 ? !is_full(web)
-			 : !web->framed.done && web->size == 0 && !is_full(web);
 
-	start_if(loop, &web->readable, reads);
+	if (web->phase == WEB_OVER)
+		end_work(web);
+	start_if(loop, &web->readable, reads(web));
 	start_if(loop, &web->writable, web->out_start < web->out_end);
 	set_limit(web);
 }
@@ -207,6 +239,8 @@ static bool step(struct web *web)
 		return false;
 	if (web->phase == WEB_BODY)
 		return web_body_step(web);
+	if (web->phase == WEB_WORK)
+		return web->work->step(web);
 	if (web->server->stopping && web->size == 0) {
 		web->phase = WEB_OVER;
 		return false;

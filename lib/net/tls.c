@@ -129,7 +129,8 @@ int sp_tls_new(const char *cert, const char *key, struct ev_loop *loop,
 	tls->loop = loop;
 	tls->handlers = handlers;
 	tls->context = context;
-	LIST_INIT(&tls->sessions);
+	TAILQ_INIT(&tls->shaking);
+	TAILQ_INIT(&tls->sessions);
 	bad = sp_tls_load(tls, cert, key, err);
 	if (bad)
 		free(tls);
@@ -142,8 +143,10 @@ void sp_tls_free(struct sp_tls *tls)
 {
 	if (!tls)
 		return;
-	while (!LIST_EMPTY(&tls->sessions))
-		sp_tls_session_cut(LIST_FIRST(&tls->sessions));
+	while (!TAILQ_EMPTY(&tls->shaking))
+		sp_tls_session_cut(TAILQ_FIRST(&tls->shaking));
+	while (!TAILQ_EMPTY(&tls->sessions))
+		sp_tls_session_cut(TAILQ_FIRST(&tls->sessions));
 	sp_openssl.SSL_CTX_free(tls->shared);
 	free(tls);
 }

@@ -7,6 +7,7 @@
 #define SP_NET_TLS_H
 
 #include <ev.h>
+#include <stdint.h>
 #include "base/err.h"
 
 #define SP_TLS_BUFFER       16384u /* bytes held each way: one TLS record */
@@ -41,6 +42,14 @@ int sp_tls_load(struct sp_tls *tls, const char *cert, const char *key, struct sp
 /* Takes the connection `fd` in any case; exactly one handler is called for it, `failed` perhaps at
  * once, unless sp_tls_free comes before. The handshake has `limit_ms`. */
 void sp_tls_serve(struct sp_tls *tls, int fd, int limit_ms);
+
+/* How many are not through with their handshake, and since when the oldest of these: by
+ * sp_monotonic_ms. */
+unsigned sp_tls_shaking(const struct sp_tls *tls);
+int64_t sp_tls_shaking_since(const struct sp_tls *tls);
+
+/* Gives up the oldest of these, of which there is one: `failed` is called. */
+void sp_tls_give_up(struct sp_tls *tls);
 
 /* Resets what is open. NULL is fine. */
 void sp_tls_free(struct sp_tls *tls);

@@ -15,8 +15,9 @@ struct sp_tls {
 	struct ev_loop *loop;
 	const struct sp_tls_handlers *handlers;
 	void *context;
-	LIST_HEAD(sp_tls_sessions, sp_tls_session) sessions;
-	unsigned count;
+	TAILQ_HEAD(sp_tls_sessions, sp_tls_session)
+	shaking, sessions; /* shaking: the oldest first */
+	unsigned count, shaking_count;
 };
 
 /* Bytes on their way. */
@@ -26,10 +27,11 @@ struct sp_tls_buffer {
 };
 
 struct sp_tls_session {
-	LIST_ENTRY(sp_tls_session) entry;
+	TAILQ_ENTRY(sp_tls_session) entry;
 	struct sp_tls *tls;
 	SSL *ssl;
 	int client, plain; /* plain: -1 until the handshake is done */
+	int64_t since_ms;
 	ev_io client_io, plain_io;
 	ev_timer timer; /* the handshake's limit, then a look at `plain` every second */
 	int wants;      /* EV_READ, EV_WRITE: what TLS waits for */

@@ -10,6 +10,19 @@
 
 #define LOOK 1. /* seconds between two looks at `plain` */
 
+/* Among those that shake hands still, or the others. */
+static void take_out(struct sp_tls_session *session)
+{
+	struct sp_tls *tls = session->tls;
+
+	if (session->plain >= 0) {
+		TAILQ_REMOVE(&tls->sessions, session, entry);
+	} else {
+		TAILQ_REMOVE(&tls->shaking, session, entry);
+		tls->shaking_count--;
+	}
+}
+
 static void session_free(struct sp_tls_session *session)
 {
 	struct sp_tls *tls = session->tls;
@@ -18,9 +31,9 @@ static void session_free(struct sp_tls_session *session)
 	ev_io_stop(tls->loop, &session->plain_io);
 	ev_timer_stop(tls->loop, &session->timer);
 	sp_openssl.SSL_free(session->ssl);
+	take_out(session);
 	sp_fd_close(&session->client);
 	sp_fd_close(&session->plain);
-	LIST_REMOVE(session, entry);
 	tls->count--;
 	free(session);
 }
@@ -193,14 +206,16 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void begin(struct sp_tls_session *session)
 {
-	const struct sp_tls *tls = session->tls;
+	struct sp_tls *tls = session->tls;
 	int ends[2];
 
 	if (sp_tls_pair(ends) < 0) {
 		fail(session);
 		return;
 	}
+	take_out(session);
 	session->plain = ends[0];
+	TAILQ_INSERT_TAIL(&tls->sessions, session, entry);
 	session->wants = EV_READ;
 	ev_set_cb(&session->client_io, on_move);
 	ev_timer_stop(tls->loop, &session->timer);
@@ -253,7 +268,9 @@ void sp_tls_serve(struct sp_tls *tls, int fd, int limit_ms)
 	ev_io_init(&session->plain_io, on_move, -1, 0);
 	ev_timer_init(&session->timer, on_limit, (double)limit_ms / 1000., 0.);
 	session->client_io.data = session->plain_io.data = session->timer.data = session;
-	LIST_INSERT_HEAD(&tls->sessions, session, entry);
+	session->since_ms = sp_monotonic_ms();
+	TAILQ_INSERT_TAIL(&tls->shaking, session, entry);
+	tls->shaking_count++;
 	tls->count++;
 	session->ssl = sp_openssl.SSL_new(tls->shared);
 	if (!session->ssl || sp_openssl.SSL_set_fd(session->ssl, fd) != 1) {
@@ -263,4 +280,19 @@ void sp_tls_serve(struct sp_tls *tls, int fd, int limit_ms)
 	ev_now_update(tls->loop);
 	ev_timer_start(tls->loop, &session->timer);
 	ev_io_start(tls->loop, &session->client_io);
+}
+
+unsigned sp_tls_shaking(const struct sp_tls *tls)
+{
+	return tls->shaking_count;
+}
+
+int64_t sp_tls_shaking_since(const struct sp_tls *tls)
+{
+	return TAILQ_FIRST(&tls->shaking)->since_ms;
+}
+
+void sp_tls_give_up(struct sp_tls *tls)
+{
+	fail(TAILQ_FIRST(&tls->shaking));
 }

@@ -27,10 +27,10 @@ static void on_stop(void *context)
 	struct web *web, *next;
 
 	server->stopping = true;
-	if (LIST_EMPTY(&server->webs))
+	if (TAILQ_EMPTY(&server->webs))
 		sp_service_exit(server->service);
-	for (web = LIST_FIRST(&server->webs); web; web = next) {
-		next = LIST_NEXT(web, link);
+	for (web = TAILQ_FIRST(&server->webs); web; web = next) {
+		next = TAILQ_NEXT(web, link);
 		web_stop(web);
 	}
 }
@@ -82,7 +82,7 @@ int spacestream_serve(struct sp_cli *cli)
 	if (!server)
 		return SP_EXIT_FAILED;
 	server->cli = cli;
-	LIST_INIT(&server->webs);
+	TAILQ_INIT(&server->webs);
 	bad = take_options(server);
 	if (bad) {
 		free(server);
@@ -90,8 +90,8 @@ int spacestream_serve(struct sp_cli *cli)
 	}
 	sp_descriptors_raise(NULL);
 	bad = run(server, &err);
-	while (!LIST_EMPTY(&server->webs))
-		web_free(LIST_FIRST(&server->webs));
+	while (!TAILQ_EMPTY(&server->webs))
+		web_free(TAILQ_FIRST(&server->webs));
 	sp_tls_free(server->tls);
 	sp_client_setup_done(&server->setup);
 	sp_service_free(server->service);

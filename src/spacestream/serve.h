@@ -20,6 +20,7 @@
 #include "stream/target.h"
 
 #define SERVE_CONNECTIONS 1024
+#define SERVE_SPARE       64 /* places; when there are no more, who is silent is let go */
 #define SERVE_IN_MAX      SP_HEAD_MAX
 #define SERVE_OUT_FULL    (256u * 1024u) /* bytes for a slow client, above which nothing is begun */
 #define SERVE_WINDOW_MAX  64             /* operations of one request at once */
@@ -54,7 +55,8 @@ struct server {
 	struct sp_client_setup setup;
 	int64_t inflight;    /* operations of one caller at once */
 	int64_t whole, idle; /* seconds */
-	LIST_HEAD(webs, web) webs;
+	/* Whoever has given no sign for longest comes first. */
+	TAILQ_HEAD(webs, web) webs;
 	struct callers callers[SERVE_BUCKETS];
 	bool stopping;
 	unsigned connections, flying;
@@ -99,9 +101,10 @@ struct op {
 };
 
 struct web {
-	LIST_ENTRY(web) link;
+	TAILQ_ENTRY(web) link;
 	struct server *server;
 	int fd;
+	int64_t sign_ms; /* when it came, its last head came, or its last answer was over */
 	enum web_phase phase;
 	ev_io readable, writable;
 	ev_timer limit;
@@ -213,6 +216,12 @@ void web_fail_record(struct web *web, int status, const char *more, json_t *reco
 /* False: no more now. */
 bool caller_take(struct server *server, const struct sp_who *who, struct caller **ret);
 void caller_leave(struct server *server, struct caller *caller);
+
+/* --- serve_room.c --- */
+
+/* Somebody comes: lets go whoever has been silent for longest when few places are left, so that
+ * strangers cannot take them all for as long as they are given time. */
+void serve_make_room(struct server *server);
 
 /* --- serve_listen.c --- */
 

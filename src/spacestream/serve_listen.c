@@ -18,6 +18,7 @@ static void on_accept(void *context, int fd)
 {
 	struct server *server = context;
 
+	serve_make_room(server);
 	if (server->tls)
 		sp_tls_serve(server->tls, fd, (int)server->whole * 1000);
 	else

@@ -36,13 +36,13 @@ void web_free(struct web *web)
 	ev_io_stop(server->loop, &web->writable);
 	ev_timer_stop(server->loop, &web->limit);
 	let_go(web);
-	LIST_REMOVE(web, link);
+	TAILQ_REMOVE(&server->webs, web, link);
 	server->connections--;
 	sp_fd_close(&web->fd);
 	free(web->out);
 	free(web);
 	sp_service_release(server->service);
-	if (server->stopping && LIST_EMPTY(&server->webs))
+	if (server->stopping && TAILQ_EMPTY(&server->webs))
 		sp_service_exit(server->service);
 }
 
@@ -59,8 +59,19 @@ static bool is_full(const struct web *web)
 	return web->out_end - web->out_start > SERVE_OUT_FULL;
 }
 
+/* It is no longer among those who are silent. */
+static void note_sign(struct web *web)
+{
+	struct webs *webs = &web->server->webs;
+
+	TAILQ_REMOVE(webs, web, link);
+	TAILQ_INSERT_TAIL(webs, web, link);
+	web->sign_ms = sp_monotonic_ms();
+}
+
 void web_next(struct web *web)
 {
+	note_sign(web);
 	let_go(web);
 	web->lines = false;
 	web->phase = web->keep_alive && !web->server->stopping ? WEB_HEAD : WEB_OVER;
@@ -248,9 +259,10 @@ static bool step(struct web *web)
 	size = web->size > 0 ? sp_head_find(web->in, web->size, &err) : 0;
 	if (size < 0)
 		web_fail(web, 400, SP_ERROR_BAD_RECORD, err.message);
-	else if (size > 0)
+	else if (size > 0) {
+		note_sign(web);
 		web_take_head(web, (size_t)size);
-	else if (web->server->stopping)
+	} else if (web->server->stopping)
 		web->phase = WEB_OVER;
 	return size != 0;
 }
@@ -295,7 +307,8 @@ void web_accept(void *context, int fd)
 	ev_io_init(&web->writable, on_writable, fd, EV_WRITE);
 	ev_init(&web->limit, on_limit);
 	web->readable.data = web->writable.data = web->limit.data = web;
-	LIST_INSERT_HEAD(&server->webs, web, link);
+	TAILQ_INSERT_TAIL(&server->webs, web, link);
+	web->sign_ms = sp_monotonic_ms();
 	server->connections++;
 	web_advance(web);
 }

@@ -334,6 +334,30 @@ counted() { [ "$(web http://x/metrics | grep "^$1 ")" = "$1 $2" ]; }
 	assert_output "$PONG"
 }
 
+@test "strangers who say nothing, or do not come to an end, make room; whoever has something in flight stays" {
+	local n=0 said held
+	up --timeout 3600 --idle-timeout 86400
+	asked ping s-same-1 held '{"hold":true}' >"$W/hold"
+	web --data-binary "@$W/hold" http://x/v1/ops >"$W/held" 3>&- &
+	held=$!
+	eventually counted space_http_operations_in_flight 1
+	for said in '' 'GET /healthz' "POST /v1/ops HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\
+Authorization: Bearer space-token:token:$(printf 'A%.0s' {1..43})\r\n\r\n"; do
+		start "silent-$((n++))" "$ROOT/tests/fixtures/silent.py" "$AT" 1200 "$said"
+		run -0 web -d "$PING" http://x/v1/ops
+		assert_output "$PONG"
+	done
+	run -0 web http://x/metrics
+	n=$(sed -n 's/^space_http_connections //p' <<<"$output")
+	[ "$n" -gt 900 ] && [ "$n" -le 961 ] || fail "$n are open"
+	# The last were not refused.
+	n=$(sed -n 's/^space_http_requests_total{status="200"} //p' <<<"$output")
+	[ "$n" -gt 900 ] || fail "$n had a head"
+	kill -USR1 "$(cat "$W/a.pid")"
+	exits_with 0 "$held"
+	assert_equal "$(jq -r .status "$W/held")" ok
+}
+
 @test "whoever does not take his answers is cut, and holds no more than a bound meanwhile" {
 	up --idle-timeout 1
 	local n
@@ -461,6 +485,19 @@ over() {
 	kill -HUP "$STARTED"
 	eventually has "$W/front.err" 'the certificate before stays in use'
 	run -0 over "$port" two -d "$PING"
+	assert_output "$PONG"
+}
+
+@test "strangers who do not even shake hands make room, too" {
+	local port
+	port=$(free_port)
+	certificate one
+	asked ping s-same-1 >"$W/in"
+	world
+	start front spacestream serve --listen "tcp:127.0.0.1:$port" --tls-cert "$W/one.pem" --tls-key "$W/one.key" \
+		--timeout 3600 --idle-timeout 86400
+	start silent "$ROOT/tests/fixtures/silent.py" "127.0.0.1:$port" 1200
+	run -0 over "$port" one -d "$PING"
 	assert_output "$PONG"
 }
 

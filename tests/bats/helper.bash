@@ -17,6 +17,7 @@ unset NOTIFY_SOCKET LISTEN_FDS LISTEN_PID NO_COLOR COLUMNS LINES
 # Nor on what runs the tests: a bash without TERM makes one up that its children do not see.
 export TERM=xterm-256color LC_ALL=C.UTF-8
 umask 022
+ulimit -S -n "$(ulimit -H -n)"
 START_IN=()
 
 # skip_or_fail "what is missing": a loud skip that CI does not accept.

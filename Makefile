@@ -104,13 +104,14 @@ $(BUILD)/preload/%.so: tests/preload/%.c Makefile
 	$(Q)$(filter-out -fPIE -fsanitize=%,$(COMPILE)) -fPIC -shared -Wl,-z,now -o $@ $< -ldl
 fixtures: $(FIXTURES:%=$(BUILD)/fixtures/%) $(PRELOADS) $(BUILD)/lab
 
-# tests/bench/bench_WHAT.c: measuring programs; tests/bench/run prints the table.
+# tests/bench/bench_WHAT.c: measuring programs; tests/bench/run prints the table (FORMAT=json: the lines), beside an
+# earlier run with BASE=FILE (its lines), of some programs only with ONLY='store relay'.
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(sort $(wildcard tests/bench/bench_*.c)))
 $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libspace.a
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libspace.a -lsqlite3 $(SP_LIBS)
 bench: all fixtures $(BENCHES)
-	@tests/bench/run
+	@tests/bench/run $(if $(FORMAT),-o $(FORMAT)) $(if $(BASE),-b '$(BASE)') $(ONLY)
 
 # tests/lab: one trace of events under several rules of admission.
 LAB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/lab/*.c)))
@@ -134,7 +135,7 @@ captures: all fixtures
 
 C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
-SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash .ci/run tests/bench/run tests/*.sh tests/bats/*.bats tests/bats/*.bash \
+SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
 	tests/fault/*.sh tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
 COMMA := ,
 TIDY_FLAGS := $(patsubst -DSP_VERSION=%,-DSP_VERSION=\"0\",$(SP_CPPFLAGS)) -std=gnu11

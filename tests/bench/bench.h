@@ -1,7 +1,10 @@
-/* What the measuring programs share: a clock, medians, and one JSON line a figure. */
+/* What the measuring programs share: clocks, medians, peers that may be missing, and one JSON line
+ * a figure. */
 #ifndef SP_TESTS_BENCH_H
 #define SP_TESTS_BENCH_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +41,20 @@ static inline int64_t bench_percentile(int64_t *values, size_t count, unsigned p
 	return values[(count - 1) * percent / 100];
 }
 
+/* Is this peer installed? Otherwise it is said that its figures are left out (tests/bench/run
+ * collects that). */
+static inline bool bench_has(const char *peer)
+{
+	char command[128];
+
+	(void)snprintf(command, sizeof(command), "command -v %s >/dev/null", peer);
+	if (system(command) == 0)
+		return true;
+	(void)fprintf(
+	    stderr, "%s: no %s: its figures are left out\n", program_invocation_short_name, peer);
+	return false;
+}
+
 /*
  * One figure beside its peer of the same run. `better` is ">=" or "<="; `target` is for `ratio`
  * when peer is given, else for `value`. peer may be NULL.
@@ -59,6 +76,41 @@ static inline void bench_put(const char *name, double value, const char *unit, c
 			     "%g\",\"met\":%s}\n",
 		    name, value, unit, better, target, met ? "true" : "false");
 	(void)fflush(stdout);
+}
+
+/*
+ * What one of something (`name`) costs with the more of what there may be many of (`plot`). Each
+ * point is a line; the curves of one `plot` are drawn together (tests/bench/plot).
+ */
+struct bench_curve {
+	const char *plot, *name, *unit;
+	double few, first, many, last; /* the first point, and the last one */
+};
+
+static inline void bench_curve_add(struct bench_curve *curve, double at, double value)
+{
+	if (curve->few == 0) {
+		curve->few = at;
+		curve->first = value;
+	}
+	curve->many = at;
+	curve->last = value;
+	(void)printf(
+	    "{\"plot\":\"%s\",\"curve\":\"%s\",\"at\":%.10g,\"value\":%.4g,\"unit\":\"%s\"}\n",
+	    curve->plot, curve->name, at, value, curve->unit);
+	(void)fflush(stdout);
+}
+
+/* A figure: the last point beside the first one. */
+static inline void bench_curve_judge(const struct bench_curve *curve, double most)
+{
+	char name[128], few[32];
+
+	if (curve->many == curve->few)
+		return;
+	(void)snprintf(name, sizeof(name), "%s, %.10g %s", curve->name, curve->many, curve->plot);
+	(void)snprintf(few, sizeof(few), "%.10g %s", curve->few, curve->plot);
+	bench_put(name, curve->last, curve->unit, few, curve->first, "<=", most);
 }
 
 #endif

@@ -20,31 +20,24 @@ static char lines[64];
 static unsigned records; /* so many there are now */
 
 enum figure { INSTALL, REPLACE, CURRENT, SHOW, COMPARE, LIST, FIGURES };
-static const char *const NAMES[FIGURES] = {
-    [INSTALL] = "install of a new record",
-    [REPLACE] = "install of the next execution",
-    [CURRENT] = "record in force, of any",
-    [SHOW] = "record read from its file",
-    [COMPARE] = "spaceid compare, per line",
-    [LIST] = "spaceid list, per row",
+#define RECORDS(what)                                                                              \
+	{                                                                                          \
+		.plot = "records", .name = (what), .unit = "us"                                    \
+	}
+static struct bench_curve curves[FIGURES] = {
+    [INSTALL] = RECORDS("install of a new record"),
+    [REPLACE] = RECORDS("install of the next execution"),
+    [CURRENT] = RECORDS("record in force, of any"),
+    [SHOW] = RECORDS("record read from its file"),
+    [COMPARE] = RECORDS("spaceid compare, a line"),
+    [LIST] = RECORDS("spaceid list, a row"),
 };
-static double first_ns[FIGURES];
 
-/* Beside what it was with the fewest; of the tools, whose start counts too, with a thousand. */
+/* Of the tools, whose start counts too, with a thousand and more. */
 static void put(enum figure figure, double ns)
 {
-	unsigned base = figure >= COMPARE ? SIZES[2] : SIZES[0];
-	char name[96], few[48];
-
-	if (records < base)
-		return;
-	if (records == base) {
-		first_ns[figure] = ns;
-		return;
-	}
-	(void)snprintf(name, sizeof(name), "%s, of %u", NAMES[figure], records);
-	(void)snprintf(few, sizeof(few), "of %u", base);
-	bench_put(name, ns / 1000, "us", few, first_ns[figure] / 1000, "<=", 1.3);
+	if (figure < COMPARE || records >= SIZES[2])
+		bench_curve_add(&curves[figure], records, ns / 1000);
 }
 
 /* The same order each time, and no order to the eye. */
@@ -219,6 +212,8 @@ int main(void)
 		measure_looks(store);
 		measure_changes(store);
 	}
+	for (int i = 0; i < FIGURES; i++)
+		bench_curve_judge(&curves[i], 1.3);
 	sp_store_close(store);
 	(void)remove(lines);
 	return nftw(path, take_away, 8, FTW_DEPTH | FTW_PHYS) != 0;

@@ -24,31 +24,25 @@ static unsigned sandboxes; /* so many there are now */
 
 enum figure { PUBLISH, RESOLVE, LOOKUP, LIST, EXPORT, IMPORT, CATCH_UP, FILL, GET, FIGURES };
 
-static const char *const NAMES[FIGURES] = {
-    [PUBLISH] = "publish",
-    [RESOLVE] = "resolve",
-    [LOOKUP] = "authorize and resolve",
-    [LIST] = "list, per row",
-    [EXPORT] = "export, per row",
-    [IMPORT] = "import, per row",
-    [CATCH_UP] = "watch, per change missed",
-    [FILL] = "cache fill",
-    [GET] = "cache get",
+#define ROUTES(what)                                                                               \
+	{                                                                                          \
+		.plot = "routes", .name = (what), .unit = "us"                                     \
+	}
+static struct bench_curve curves[FIGURES] = {
+    [PUBLISH] = ROUTES("publish"),
+    [RESOLVE] = ROUTES("resolve"),
+    [LOOKUP] = ROUTES("authorize and resolve"),
+    [LIST] = ROUTES("list, a row"),
+    [EXPORT] = ROUTES("export, a row"),
+    [IMPORT] = ROUTES("import, a row"),
+    [CATCH_UP] = ROUTES("watch, a change missed"),
+    [FILL] = ROUTES("cache fill"),
+    [GET] = ROUTES("cache get"),
 };
-static double first_ns[FIGURES];
 
-/* Beside what it was with the fewest: that is the peer. */
 static void put(enum figure figure, double ns)
 {
-	char name[96], few[48];
-
-	if (first_ns[figure] == 0) {
-		first_ns[figure] = ns;
-		return;
-	}
-	(void)snprintf(name, sizeof(name), "%s of %u", NAMES[figure], sandboxes);
-	(void)snprintf(few, sizeof(few), "of %u", SIZES[0]);
-	bench_put(name, ns / 1000, "us", few, first_ns[figure] / 1000, "<=", 1.3);
+	bench_curve_add(&curves[figure], sandboxes, ns / 1000);
 }
 
 static unsigned any(void)
@@ -345,6 +339,8 @@ int main(void)
 	for (int i = 0; i < STEPS; i++)
 		if (!max || SIZES[i] <= strtoul(max, NULL, 10))
 			measure(SIZES[i]);
+	for (int i = 0; i < FIGURES; i++)
+		bench_curve_judge(&curves[i], 1.3);
 	(void)snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command) == 0 ? 0 : 1;
 }

@@ -35,6 +35,10 @@ struct sp_path_options {
 /* -ENOMEM. SIGPIPE must be ignored by the program. */
 int sp_path_new(const struct sp_path_options *options, struct sp_path **ret, struct sp_err *err);
 
+/* Another cache_timeout_ms and manager_timeout_ms, other manager_uids: for what is asked and
+ * connected from now on. The rest of the options stays. */
+void sp_path_limits(struct sp_path *path, const struct sp_path_options *options);
+
 /* No call may be under way. NULL is fine. */
 void sp_path_free(struct sp_path *path);
 

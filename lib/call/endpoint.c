@@ -264,6 +264,14 @@ int sp_endpoint_set_new(const struct sp_endpoint_options *options,
 	return 0;
 }
 
+void sp_endpoint_set_limits(
+    struct sp_endpoint_set *set, const uid_t *uids, unsigned uid_count, int timeout_ms)
+{
+	set->options.uids = uids;
+	set->options.uid_count = uid_count;
+	set->options.timeout_ms = timeout_ms;
+}
+
 void sp_endpoint_set_free(struct sp_endpoint_set *set)
 {
 	struct sp_endpoint *endpoint, *next;

@@ -60,6 +60,10 @@ int sp_endpoint_set_new(const struct sp_endpoint_options *options,
     const struct sp_endpoint_handlers *handlers, void *context, struct sp_endpoint_set **ret);
 void sp_endpoint_set_free(struct sp_endpoint_set *set);
 
+/* Other uids and another timeout_ms, as in the options: for connections and calls from now on. */
+void sp_endpoint_set_limits(
+    struct sp_endpoint_set *set, const uid_t *uids, unsigned uid_count, int timeout_ms);
+
 /* A number for the next call, which must be asked before another is numbered. At most
  * SP_WINDOW_MAX calls may be under way, this one counted. */
 uint64_t sp_endpoint_number(struct sp_endpoint_set *set);

@@ -54,6 +54,13 @@ int sp_path_new(const struct sp_path_options *options, struct sp_path **ret, str
 	return 0;
 }
 
+void sp_path_limits(struct sp_path *path, const struct sp_path_options *options)
+{
+	sp_caller_timeout(path->cache, options->cache_timeout_ms);
+	sp_endpoint_set_limits(path->endpoints, options->manager_uids, options->manager_uid_count,
+	    options->manager_timeout_ms);
+}
+
 void sp_path_free(struct sp_path *path)
 {
 	if (!path)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "base/io.h"
 #include "base/util.h"
@@ -35,6 +36,14 @@ static int take_signer(struct sp_cli *cli, const struct sp_config *config,
 	return bad;
 }
 
+static void take_limits(const struct sp_config *config, struct sp_path_options *options)
+{
+	options->cache_timeout_ms = (int)config->registry_timeout_ms + GRACE_MS;
+	options->manager_uids = config->manager_uid.uids;
+	options->manager_uid_count = config->manager_uid.count;
+	options->manager_timeout_ms = (int)config->manager_timeout_ms + GRACE_MS;
+}
+
 static int set_up(
     struct sp_cli *cli, bool no_streams, struct sp_client_setup *setup, struct sp_err *err)
 {
@@ -51,16 +60,13 @@ static int set_up(
 	bad = take_signer(cli, config, setup, err);
 	if (bad)
 		return bad;
-	const struct sp_path_options options = {.loop = setup->loop,
+	struct sp_path_options options = {.loop = setup->loop,
 	    .cache_socket = cache ? cache : config->cache_socket,
-	    .cache_timeout_ms = (int)config->registry_timeout_ms + GRACE_MS,
 	    .signer_socket = sp_cli_text(cli, "agent"),
 	    .minter = setup->minter,
 	    .audit = setup->audit,
-	    .manager_uids = config->manager_uid.uids,
-	    .manager_uid_count = config->manager_uid.count,
-	    .manager_timeout_ms = (int)config->manager_timeout_ms + GRACE_MS,
 	    .no_streams = no_streams};
+	take_limits(config, &options);
 	return sp_path_new(&options, &setup->path, err);
 }
 
@@ -81,11 +87,28 @@ int sp_client_setup_lines(struct sp_cli *cli, struct sp_client_setup *setup, str
 	return set_up(cli, true, setup, err);
 }
 
+int sp_client_setup_again(struct sp_cli *cli, struct sp_client_setup *setup, struct sp_err *err)
+{
+	sp_auto_free struct sp_config *config = calloc(1, sizeof(*config));
+	struct sp_path_options options = {.loop = NULL};
+	int bad =
+	    config ? sp_cli_config_again(cli, config, err) : sp_fail(err, -ENOMEM, "out of memory");
+
+	if (bad)
+		return bad;
+	take_limits(config, &options);
+	sp_path_limits(setup->path, &options);
+	free(setup->again);
+	setup->again = sp_steal(&config);
+	return 0;
+}
+
 void sp_client_setup_done(struct sp_client_setup *setup)
 {
 	sp_path_free(setup->path);
 	sp_audit_close(setup->audit);
 	sp_minter_free(setup->minter);
+	free(setup->again);
 }
 
 static int own(int fd, const char *what, int *ret, struct sp_err *err)

@@ -32,6 +32,7 @@ struct sp_client_setup {
 	struct sp_path *path;
 	struct sp_minter *minter;
 	struct sp_audit *audit;
+	struct sp_config *again; /* heap: what was read again last; NULL: nothing was */
 };
 
 /* From those options and the configuration. SIGPIPE is ignored from here on. Takes zeroed memory;
@@ -41,6 +42,13 @@ int sp_client_setup_init(struct sp_cli *cli, struct sp_client_setup *setup, stru
 /* The same for calls that are answered by lines, without streams; who asks is known already, and
  * --token-file not looked at. */
 int sp_client_setup_lines(struct sp_cli *cli, struct sp_client_setup *setup, struct sp_err *err);
+
+/*
+ * A server's: the configuration read again, from which uids and time limits are taken (those of
+ * [manager], [registry] timeout_ms); sockets, key, realm and audit file are those of the start. On
+ * failure what was stays in use.
+ */
+int sp_client_setup_again(struct sp_cli *cli, struct sp_client_setup *setup, struct sp_err *err);
 
 void sp_client_setup_done(struct sp_client_setup *setup);
 

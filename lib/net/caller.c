@@ -265,6 +265,11 @@ static struct question *new_question(
 	return question;
 }
 
+void sp_caller_timeout(struct sp_caller *caller, int timeout_ms)
+{
+	caller->timeout_ms = timeout_ms;
+}
+
 void sp_caller_ask(
     struct sp_caller *caller, const char *line, size_t size, sp_caller_fn *answered, void *context)
 {

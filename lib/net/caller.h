@@ -20,6 +20,9 @@ typedef void sp_caller_fn(void *context, int code, const char *line_or_words, si
 int sp_caller_new(struct ev_loop *loop, const char *path, int timeout_ms, struct sp_caller **ret,
     struct sp_err *err);
 
+/* For questions from now on. */
+void sp_caller_timeout(struct sp_caller *caller, int timeout_ms);
+
 /* Questions still open are forgotten: nobody is called. */
 void sp_caller_free(struct sp_caller *caller);
 

@@ -8,14 +8,20 @@
 #include "record/reason.h"
 #include "spacestream/verbs.h"
 
+/* SIGHUP, or another configuration. */
 static void on_change(void *context)
 {
-	const struct server *server = context;
+	struct server *server = context;
 	struct sp_err err = {0};
 	int bad = server->setup.audit ? sp_audit_reopen(server->setup.audit, &err) : 0;
 
 	if (bad) {
 		(void)sp_err_prefix(&err, bad, "the old audit file stays in use");
+		(void)sp_cli_fail(server->cli, &err);
+	}
+	bad = sp_client_setup_again(server->cli, &server->setup, &err);
+	if (bad) {
+		(void)sp_err_prefix(&err, bad, "reload failed, the values before stay in use");
 		(void)sp_cli_fail(server->cli, &err);
 	}
 }
@@ -66,7 +72,8 @@ static int run(struct server *server, struct sp_err *err)
 	if (!bad)
 		bad = serve_listen(server, err);
 	if (!bad)
-		bad = sp_service_on_change(server->service, NULL, on_change, server, err);
+		bad = sp_service_on_change(
+		    server->service, sp_cli_config_path(server->cli), on_change, server, err);
 	if (bad)
 		return bad;
 	sp_service_on_stop(server->service, on_stop, server);

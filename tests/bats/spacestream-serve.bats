@@ -424,6 +424,22 @@ Authorization: Bearer space-token:token:$(printf 'A%.0s' {1..43})\r\n\r\n"; do
 	assert_equal "$(wc -l <"$W/a.log")" 2
 }
 
+@test "another configuration counts at once and from SIGHUP on, one that is none changes nothing" {
+	configure '[manager]' 'timeout_ms = 600000'
+	up
+	asked ping s-same-1 r '{"hang":true}' >"$W/hang"
+	sed 's/^timeout_ms = .*/timeout_ms = 10/' "$SPACE_CONFIG" >"$W/new"
+	mv "$W/new" "$SPACE_CONFIG"
+	kill -HUP "$(cat "$W/front.pid")"
+	run -0 web -w '%{http_code}' --data-binary "@$W/hang" http://x/v1/ops
+	assert_line --index 0 --partial '"error":"timeout"'
+	assert_line --index 1 504
+	echo none >>"$SPACE_CONFIG"
+	eventually has "$W/front.err" 'reload failed, the values before stay in use'
+	run -0 web -w '%{http_code}' --data-binary "@$W/hang" http://x/v1/ops
+	assert_line --index 1 504
+}
+
 @test "healthz says that it is there, and both are there without a token and for GET and HEAD alone" {
 	up
 	run -0 timeout 60 curl -sS --unix-socket "$AT" http://x/healthz

@@ -22,9 +22,9 @@ VERSION := $(shell sed -n 's/^\#\# \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -n
 
 TOOLS := spacecap spaceid spacebridge spacestream spacerouted
 SCRIPTS := node-api sbx-manager spaced-host spaced-guest netgtw sandbox space-keys space-doctor
-# What space-doctor is made of.
-PARTS := $(sort $(wildcard lib/doctor/*.bash))
-PARTSDIR = $(PREFIX)/share/space-tools/doctor
+# What space-doctor is made of, and what the scripts share.
+PARTS := $(sort $(wildcard lib/doctor/*.bash lib/script/*.bash))
+PARTSDIR = $(PREFIX)/share/space-tools
 UNITS := $(patsubst lib/systemd/%,%,$(sort $(wildcard lib/systemd/*.service lib/systemd/*.socket lib/systemd/*.path \
 	lib/systemd/*.timer lib/systemd/*.d/*.conf)))
 EXAMPLES := space.ini link-control.conf link-worker.conf
@@ -102,7 +102,7 @@ PRELOADS := $(patsubst tests/%.c,$(BUILD)/%.so,$(sort $(wildcard tests/preload/*
 $(BUILD)/preload/%.so: tests/preload/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(filter-out -fPIE -fsanitize=%,$(COMPILE)) -fPIC -shared -Wl,-z,now -o $@ $< -ldl
-fixtures: $(FIXTURES:%=$(BUILD)/fixtures/%) $(PRELOADS) $(BUILD)/lab
+fixtures: $(FIXTURES:%=$(BUILD)/fixtures/%) $(PRELOADS) $(BUILD)/lab $(BUILD)/script-completions
 
 # tests/bench/bench_WHAT.c: measuring programs; tests/bench/run prints the table (FORMAT=json: the lines), beside an
 # earlier run with BASE=FILE (its lines), of some programs only with ONLY='store relay'.
@@ -120,11 +120,20 @@ $(BUILD)/lab: $(LAB_OBJECTS) $(BUILD)/libspace.a
 lab: $(BUILD)/lab
 	@$(BUILD)/lab run
 
-completions: all
+# A script's are made of its help.
+SCRIPT_COMPLETIONS := $(BUILD)/script-completions
+SCRIPT_COMPLETIONS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/script-completions/*.c)))
+$(SCRIPT_COMPLETIONS): $(SCRIPT_COMPLETIONS_OBJECTS) $(BUILD)/libspace.a
+	$(Q)$(CC) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $^ $(SP_LIBS)
+completions: all $(SCRIPT_COMPLETIONS)
 	$(Q)for t in $(TOOLS); do \
 		$(BUILD)/bin/$$t completions bash >completions/$$t.bash && \
 		$(BUILD)/bin/$$t completions zsh >completions/_$$t && \
 		$(BUILD)/bin/$$t completions fish >completions/$$t.fish || exit 1; done
+	$(Q)for s in $(SCRIPTS); do \
+		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s bash >completions/$$s.bash && \
+		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s zsh >completions/_$$s && \
+		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s fish >completions/$$s.fish || exit 1; done
 
 # The README's pictures: what a terminal shows, of the demo's scenes 3 to 7 and of an `explain`.
 captures: all fixtures
@@ -135,7 +144,7 @@ captures: all fixtures
 
 C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
-SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
+SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
 	tests/fault/*.sh tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
 COMMA := ,
 TIDY_FLAGS := $(patsubst -DSP_VERSION=%,-DSP_VERSION=\"0\",$(SP_CPPFLAGS)) -std=gnu11
@@ -168,20 +177,20 @@ asan:
 MAN_PAGES := $(sort $(wildcard man/*.[1-8]))
 INSTALLED = $(addprefix $(PREFIX)/bin/,$(TOOLS) $(SCRIPTS) $(notdir $(GUEST_STATIC))) \
 	$(foreach p,$(MAN_PAGES),$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
-	$(foreach t,$(TOOLS),$(PREFIX)/share/bash-completion/completions/$(t) $(ZSHDIR)/_$(t) \
+	$(foreach t,$(TOOLS) $(SCRIPTS),$(PREFIX)/share/bash-completion/completions/$(t) $(ZSHDIR)/_$(t) \
 		$(PREFIX)/share/fish/vendor_completions.d/$(t).fish) \
-	$(addprefix $(PARTSDIR)/,$(notdir $(PARTS))) \
+	$(PARTS:lib/%=$(PARTSDIR)/%) \
 	$(UNITS:%=$(UNITDIR)/%) $(SYSUSERSDIR)/space.conf $(SYSUSERSDIR)/space-guest.conf $(TMPFILESDIR)/space.conf \
 	$(EXAMPLES:%=$(DOCDIR)/examples/%)
 
 install: all
 	install -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(SCRIPTS:%=bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(PARTS) $(DESTDIR)$(PARTSDIR)
+	for p in $(PARTS:lib/%=%); do install -m 644 lib/$$p $(DESTDIR)$(PARTSDIR)/$$p || exit 1; done
 	@# It goes into guests, so it is to be small.
 	$(if $(GUEST_STATIC),install -m 755 -s --strip-program=$(STRIP) $(GUEST_STATIC) $(DESTDIR)$(PREFIX)/bin)
 	for p in $(MAN_PAGES); do install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/ || exit 1; done
-	for t in $(TOOLS); do \
+	for t in $(TOOLS) $(SCRIPTS); do \
 		install -m 644 completions/$$t.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t && \
 		install -m 644 completions/_$$t $(DESTDIR)$(ZSHDIR)/_$$t && \
 		install -m 644 completions/$$t.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$t.fish || exit 1; done

@@ -23,9 +23,9 @@ enum sp_complete sp_complete_arguments(const struct sp_verb *verb)
 	return SP_COMPLETE_FILES;
 }
 
-const struct sp_verb *sp_complete_verb(const struct sp_tool *tool, size_t n)
+const struct sp_verb *sp_complete_verb(const struct sp_completed *tool, size_t n)
 {
-	const struct sp_verb *tables[] = {tool->verbs, SP_COMMON_VERBS};
+	const struct sp_verb *tables[] = {tool->verbs, tool->common_verbs};
 
 	for (size_t t = 0; t < SP_COUNT(tables); t++)
 		for (const struct sp_verb *verb = tables[t]; verb->name; verb++)
@@ -46,7 +46,7 @@ const char *sp_complete_second(const struct sp_verb *verb)
 	return space ? space + 1 : NULL;
 }
 
-bool sp_complete_is_new_head(const struct sp_tool *tool, size_t n)
+bool sp_complete_is_new_head(const struct sp_completed *tool, size_t n)
 {
 	const struct sp_verb *verb = sp_complete_verb(tool, n);
 
@@ -77,11 +77,16 @@ void sp_complete_choices(const char *choices, FILE *out)
 		(void)fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
-int sp_cli_completions(const struct sp_tool *tool, const char *shell, FILE *out)
+bool sp_complete_by_verb(const struct sp_completed *tool)
+{
+	return tool->verbs[0].name[0] != '\0';
+}
+
+int sp_completed_print(const struct sp_completed *tool, const char *shell, FILE *out)
 {
 	static const struct {
 		const char *shell;
-		void (*print)(const struct sp_tool *tool, FILE *out);
+		void (*print)(const struct sp_completed *tool, FILE *out);
 	} shells[] = {
 	    {"bash", sp_complete_bash}, {"zsh", sp_complete_zsh}, {"fish", sp_complete_fish}};
 
@@ -91,4 +96,17 @@ int sp_cli_completions(const struct sp_tool *tool, const char *shell, FILE *out)
 			return 0;
 		}
 	return -EINVAL;
+}
+
+int sp_cli_completions(const struct sp_tool *tool, const char *shell, FILE *out)
+{
+	char maker[64];
+	struct sp_completed completed = {.name = tool->name,
+	    .maker = maker,
+	    .verbs = tool->verbs,
+	    .common_verbs = SP_COMMON_VERBS,
+	    .common_options = SP_COMMON_OPTIONS};
+
+	(void)snprintf(maker, sizeof(maker), "%s completions %.8s", tool->name, shell);
+	return sp_completed_print(&completed, shell, out);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void heads(const struct sp_tool *tool, FILE *out)
+static void heads(const struct sp_completed *tool, FILE *out)
 {
 	const struct sp_verb *verb;
 
@@ -14,7 +14,7 @@ static void heads(const struct sp_tool *tool, FILE *out)
 }
 
 /* The second words of all verbs that begin as this one. */
-static void seconds(const struct sp_tool *tool, const struct sp_verb *first, FILE *out)
+static void seconds(const struct sp_completed *tool, const struct sp_verb *first, FILE *out)
 {
 	const struct sp_verb *verb;
 	size_t length = (size_t)sp_complete_head(first);
@@ -28,7 +28,7 @@ static void seconds(const struct sp_tool *tool, const struct sp_verb *first, FIL
 }
 
 static void value(
-    const struct sp_tool *tool, const char *verb, const struct sp_option *option, FILE *out)
+    const struct sp_completed *tool, const char *verb, const struct sp_option *option, FILE *out)
 {
 	(void)fprintf(out, "\t%s --%s\"", verb, option->name);
 	if (option->letter)
@@ -59,7 +59,7 @@ static void value(
 }
 
 /* A verb's own options come first: a letter of theirs hides a common one. */
-static void values(const struct sp_tool *tool, FILE *out)
+static void values(const struct sp_completed *tool, FILE *out)
 {
 	const struct sp_verb *verb;
 
@@ -71,7 +71,7 @@ static void values(const struct sp_tool *tool, FILE *out)
 				(void)snprintf(quoted, sizeof(quoted), "\"%s", verb->name);
 				value(tool, quoted, o, out);
 			}
-	for (const struct sp_option *o = SP_COMMON_OPTIONS; o->name; o++)
+	for (const struct sp_option *o = tool->common_options; o->name; o++)
 		if (o->kind != SP_OPTION_FLAG)
 			value(tool, "*\"", o, out);
 	(void)fputs("\tesac\n", out);
@@ -83,7 +83,7 @@ static void option_names(const struct sp_option *options, FILE *out)
 		(void)fprintf(out, "--%s ", options->name);
 }
 
-static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FILE *out)
+static void arguments(const struct sp_completed *tool, const struct sp_verb *verb, FILE *out)
 {
 	switch (sp_complete_arguments(verb)) {
 	case SP_COMPLETE_SANDBOX:
@@ -114,7 +114,7 @@ static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FI
 	}
 }
 
-static void verbs(const struct sp_tool *tool, FILE *out)
+static void verbs(const struct sp_completed *tool, FILE *out)
 {
 	const struct sp_verb *verb;
 
@@ -122,7 +122,7 @@ static void verbs(const struct sp_tool *tool, FILE *out)
 	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++) {
 		(void)fprintf(out, "\t\"%s\")\n\t\toptions=\"", verb->name);
 		option_names(verb->options, out);
-		option_names(SP_COMMON_OPTIONS, out);
+		option_names(tool->common_options, out);
 		(void)fputs("\"\n\t\tcase $cur in\n\t\t-*) ", out);
 		(void)fprintf(out, "_%s_words \"$options\" ;;\n\t\t*) ", tool->name);
 		arguments(tool, verb, out);
@@ -131,13 +131,26 @@ static void verbs(const struct sp_tool *tool, FILE *out)
 	(void)fputs("\tesac\n", out);
 }
 
-void sp_complete_bash(const struct sp_tool *tool, FILE *out)
+/* The words for a verb's place, and what a verb of two words is called. */
+static void verb_words(const struct sp_completed *tool, FILE *out)
 {
-	const char *name = tool->name;
 	const struct sp_verb *verb;
 
+	(void)fprintf(out, "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\t_%s_words \"", tool->name);
+	heads(tool, out);
+	(void)fputs("--help --version\"\n\t\treturn\n\tfi\n\tcase $verb in\n", out);
+	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++)
+		if (sp_complete_second(verb) && sp_complete_is_new_head(tool, n))
+			seconds(tool, verb, out);
+	(void)fputs("\t*) ;;\n\tesac\n", out);
+}
+
+void sp_complete_bash(const struct sp_completed *tool, FILE *out)
+{
+	const char *name = tool->name;
+
 	(void)fprintf(out,
-	    "# bash completion for %s; generated from its table by `%s completions bash`\n"
+	    "# bash completion for %s; generated from its table by `%s`\n"
 	    "# shellcheck shell=bash\n"
 	    "_%s_words() {\n\tmapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\")\n}\n"
 	    "_%s_files() {\n\tcompopt -o filenames 2>/dev/null\n"
@@ -146,18 +159,14 @@ void sp_complete_bash(const struct sp_tool *tool, FILE *out)
 	    "_%s_leases() {\n\t" SP_COMPLETE_LEASES "\n}\n"
 	    "_%s() {\n"
 	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
-	    "verb=${COMP_WORDS[1]} options\n"
+	    "verb=%s options\n"
 	    "\tCOMPREPLY=()\n"
 	    "\t[ \"$prev\" != = ] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"
-	    "\t[ \"$cur\" != = ] || cur=\n"
-	    "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\t_%s_words \"",
-	    name, name, name, name, name, name, name, name);
-	heads(tool, out);
-	(void)fputs("--help --version\"\n\t\treturn\n\tfi\n\tcase $verb in\n", out);
-	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++)
-		if (sp_complete_second(verb) && sp_complete_is_new_head(tool, n))
-			seconds(tool, verb, out);
-	(void)fputs("\t*) ;;\n\tesac\n", out);
+	    "\t[ \"$cur\" != = ] || cur=\n",
+	    name, tool->maker, name, name, name, name, name,
+	    sp_complete_by_verb(tool) ? "${COMP_WORDS[1]}" : "''");
+	if (sp_complete_by_verb(tool))
+		verb_words(tool, out);
 	values(tool, out);
 	verbs(tool, out);
 	(void)fprintf(out, "}\ncomplete -F _%s %s\n", name, name);

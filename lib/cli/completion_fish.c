@@ -21,12 +21,20 @@ static bool has_letter(const struct sp_option *options, char letter)
 	return false;
 }
 
-static void options(const struct sp_tool *tool, const struct sp_verb *verb,
+/* The beginning of a rule: where it holds. */
+static void rule(const struct sp_completed *tool, const struct sp_verb *verb, FILE *out)
+{
+	(void)fprintf(out, "complete -c %s", tool->name);
+	if (sp_complete_by_verb(tool))
+		(void)fprintf(out, " -n '__fish_%s_after %s'", tool->name, verb->name);
+}
+
+static void options(const struct sp_completed *tool, const struct sp_verb *verb,
     const struct sp_option *option, const struct sp_option *before, FILE *out)
 {
 	for (; option && option->name; option++) {
-		(void)fprintf(out, "complete -c %s -n '__fish_%s_after %s' -l %s", tool->name,
-		    tool->name, verb->name, option->name);
+		rule(tool, verb, out);
+		(void)fprintf(out, " -l %s", option->name);
 		if (option->letter && !has_letter(before, option->letter))
 			(void)fprintf(out, " -s %c", option->letter);
 		switch (option->kind) {
@@ -58,15 +66,14 @@ static void options(const struct sp_tool *tool, const struct sp_verb *verb,
 	}
 }
 
-static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FILE *out)
+static void arguments(const struct sp_completed *tool, const struct sp_verb *verb, FILE *out)
 {
 	enum sp_complete how = sp_complete_arguments(verb);
 	const struct sp_verb *other;
 
 	if (how == SP_COMPLETE_NOTHING)
 		return;
-	(void)fprintf(
-	    out, "complete -c %s -n '__fish_%s_after %s'", tool->name, tool->name, verb->name);
+	rule(tool, verb, out);
 	if (how == SP_COMPLETE_FILES) {
 		(void)fputs(" -F\n", out);
 		return;
@@ -87,7 +94,7 @@ static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FI
 	(void)fputs("'\n", out);
 }
 
-static void verb_words(const struct sp_tool *tool, size_t n, FILE *out)
+static void verb_words(const struct sp_completed *tool, size_t n, FILE *out)
 {
 	const struct sp_verb *verb = sp_complete_verb(tool, n);
 	const char *second = sp_complete_second(verb);
@@ -107,13 +114,13 @@ static void verb_words(const struct sp_tool *tool, size_t n, FILE *out)
 	}
 }
 
-void sp_complete_fish(const struct sp_tool *tool, FILE *out)
+void sp_complete_fish(const struct sp_completed *tool, FILE *out)
 {
 	const char *name = tool->name;
 	const struct sp_verb *verb;
 
 	(void)fprintf(out,
-	    "# fish completion for %s; generated from its table by `%s completions fish`\n"
+	    "# fish completion for %s; generated from its table by `%s`\n"
 	    /* Do the words after the tool's name begin with these; are they these alone? */
 	    "function __fish_%s_after\n\tset -l words (commandline -opc)[2..-1]\n"
 	    "\tset -l count (count $argv)\n\ttest \"$words[1..$count]\" = \"$argv\"\nend\n"
@@ -125,11 +132,12 @@ void sp_complete_fish(const struct sp_tool *tool, FILE *out)
 	    "function __fish_%s_leases\n\tspacestream list -o json 2>/dev/null |\n"
 	    "\t\tsed -n 's/.*\"lease\":\"\\\\([^\"]*\\\\)\".*/\\\\1/p'\nend\n"
 	    "complete -c %s -f\n",
-	    name, name, name, name, name, name, name);
+	    name, tool->maker, name, name, name, name, name);
 	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++) {
-		verb_words(tool, n, out);
+		if (sp_complete_by_verb(tool))
+			verb_words(tool, n, out);
 		options(tool, verb, verb->options, NULL, out);
-		options(tool, verb, SP_COMMON_OPTIONS, verb->options, out);
+		options(tool, verb, tool->common_options, verb->options, out);
 		arguments(tool, verb, out);
 	}
 }

@@ -16,7 +16,7 @@ static void text(const char *words, FILE *out)
 	}
 }
 
-static void value(const struct sp_tool *tool, const struct sp_option *option, FILE *out)
+static void value(const struct sp_completed *tool, const struct sp_option *option, FILE *out)
 {
 	switch (option->kind) {
 	case SP_OPTION_FLAG:
@@ -52,7 +52,7 @@ static bool has_letter(const struct sp_option *options, char letter)
 }
 
 /* `before`: options whose letters are taken. */
-static void options(const struct sp_tool *tool, const struct sp_option *option,
+static void options(const struct sp_completed *tool, const struct sp_option *option,
     const struct sp_option *before, FILE *out)
 {
 	for (; option && option->name; option++) {
@@ -70,7 +70,7 @@ static void options(const struct sp_tool *tool, const struct sp_option *option,
 	}
 }
 
-static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FILE *out)
+static void arguments(const struct sp_completed *tool, const struct sp_verb *verb, FILE *out)
 {
 	switch (sp_complete_arguments(verb)) {
 	case SP_COMPLETE_SANDBOX:
@@ -99,7 +99,7 @@ static void arguments(const struct sp_tool *tool, const struct sp_verb *verb, FI
 	}
 }
 
-static void describe(const struct sp_tool *tool, FILE *out)
+static void describe(const struct sp_completed *tool, FILE *out)
 {
 	const struct sp_verb *verb;
 
@@ -114,7 +114,7 @@ static void describe(const struct sp_tool *tool, FILE *out)
 }
 
 /* The second words of all verbs that begin as this one. */
-static void seconds(const struct sp_tool *tool, const struct sp_verb *first, FILE *out)
+static void seconds(const struct sp_completed *tool, const struct sp_verb *first, FILE *out)
 {
 	const struct sp_verb *verb;
 	size_t length = (size_t)sp_complete_head(first);
@@ -134,32 +134,47 @@ static void seconds(const struct sp_tool *tool, const struct sp_verb *first, FIL
 	    out);
 }
 
-void sp_complete_zsh(const struct sp_tool *tool, FILE *out)
+/* What comes before a verb's own words. */
+static void verb_words(const struct sp_completed *tool, FILE *out)
+{
+	const struct sp_verb *verb;
+
+	(void)fprintf(out,
+	    "\tif (( CURRENT == 2 )); then\n\t\t_%s_verbs\n\t\treturn\n\tfi\n"
+	    "\tlocal verb=$words[2]\n",
+	    tool->name);
+	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++)
+		if (sp_complete_second(verb) && sp_complete_is_new_head(tool, n))
+			seconds(tool, verb, out);
+	(void)fputs("\tshift words\n\t(( CURRENT-- ))\n", out);
+}
+
+static void one_verb(const struct sp_completed *tool, const struct sp_verb *verb, FILE *out)
+{
+	(void)fprintf(out, "\t'%s')\n\t\t_arguments -s \\\n", verb->name);
+	options(tool, verb->options, NULL, out);
+	options(tool, tool->common_options, verb->options, out);
+	arguments(tool, verb, out);
+	(void)fputs("\t\t;;\n", out);
+}
+
+void sp_complete_zsh(const struct sp_completed *tool, FILE *out)
 {
 	const char *name = tool->name;
 	const struct sp_verb *verb;
 
 	(void)fprintf(out,
-	    "#compdef %s\n# zsh completion for %s; generated from its table by `%s completions "
-	    "zsh`\n"
+	    "#compdef %s\n# zsh completion for %s; generated from its table by `%s`\n"
 	    "_%s_sandboxes() {\n\tcompadd -- ${(f)\"$(" SP_COMPLETE_SANDBOXES ")\"}\n}\n"
 	    "_%s_leases() {\n\tcompadd -- ${(f)\"$(" SP_COMPLETE_LEASES ")\"}\n}\n",
-	    name, name, name, name, name);
-	describe(tool, out);
-	(void)fprintf(out,
-	    "_%s() {\n\tif (( CURRENT == 2 )); then\n\t\t_%s_verbs\n\t\treturn\n\tfi\n"
-	    "\tlocal verb=$words[2]\n",
-	    name, name);
+	    name, name, tool->maker, name, name);
+	if (sp_complete_by_verb(tool))
+		describe(tool, out);
+	(void)fprintf(out, "_%s() {\n", name);
+	if (sp_complete_by_verb(tool))
+		verb_words(tool, out);
+	(void)fprintf(out, "\tcase %s in\n", sp_complete_by_verb(tool) ? "$verb" : "''");
 	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++)
-		if (sp_complete_second(verb) && sp_complete_is_new_head(tool, n))
-			seconds(tool, verb, out);
-	(void)fputs("\tshift words\n\t(( CURRENT-- ))\n\tcase $verb in\n", out);
-	for (size_t n = 0; (verb = sp_complete_verb(tool, n)); n++) {
-		(void)fprintf(out, "\t'%s')\n\t\t_arguments -s \\\n", verb->name);
-		options(tool, verb->options, NULL, out);
-		options(tool, SP_COMMON_OPTIONS, verb->options, out);
-		arguments(tool, verb, out);
-		(void)fputs("\t\t;;\n", out);
-	}
+		one_verb(tool, verb, out);
 	(void)fprintf(out, "\tesac\n}\n_%s \"$@\"\n", name);
 }

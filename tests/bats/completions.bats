@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# shellcheck shell=bash disable=SC2016,SC2154
+# shellcheck shell=bash disable=SC2016,SC2086,SC2154
 # The committed completions are the generated ones, and the three shells offer with them what the tables have.
 load helper
 load tables
@@ -58,10 +58,25 @@ offered() {
 		run -0 diff "$completions/_$tool" <("$tool" completions zsh)
 		run -0 diff "$completions/$tool.fish" <("$tool" completions fish)
 	done
+	for script in $SCRIPTS $ROLES; do
+		made() { "$script" --help | "$ROOT/build/script-completions" "$script" "$1"; }
+		run -0 diff "$completions/$script.bash" <(made bash)
+		run -0 diff "$completions/_$script" <(made zsh)
+		run -0 diff "$completions/$script.fish" <(made fish)
+	done
+}
+
+@test "there are completions for each tool and each installed script, and no others" {
+	for tool in $TOOLS $SCRIPTS $ROLES; do
+		printf '%s\n' "_$tool" "$tool.bash" "$tool.fish"
+	done | sort >wanted
+	run -0 diff wanted <(find "$completions" -type f -printf '%f\n' | sort)
+	assert_equal "$(sed -n 's/^SCRIPTS := //p' "$ROOT/Makefile" | tr ' ' '\n' | sort)" \
+		"$(printf '%s\n' $SCRIPTS $ROLES | sort)"
 }
 
 @test "each shell takes its completions without a word" {
-	for tool in $TOOLS; do
+	for tool in $TOOLS $SCRIPTS $ROLES; do
 		run -0 shellcheck "$completions/$tool.bash"
 		run -0 bash -n "$completions/$tool.bash"
 		run -0 zsh -n "$completions/_$tool"
@@ -80,7 +95,7 @@ all_verbs() {
 }
 
 @test "every tool's verbs are offered, and no other word" {
-	for tool in $TOOLS; do
+	for tool in $TOOLS sandbox; do
 		all_verbs "$tool"
 	done
 }
@@ -95,11 +110,49 @@ all_options() {
 
 @test "every verb's options are offered, and no others" {
 	each_verb all_options
+	each_script_verb all_options
 	# One zsh a tool is enough: the lists come from the same table.
 	for line in 'spacecap mint' 'spacecap bundle build' 'spaceid list' 'spacerouted cache get' 'spacebridge send'; do
 		# shellcheck disable=SC2046,SC2086
 		assert_equal "$(zsh_offers "$line --" | sort)" "$(options ${line%% *} "${line#* }" | sed 's/^/--/' | sort)"
 	done
+	assert_equal "$(zsh_offers 'sandbox resume --' | sort)" "$(options sandbox resume | sed 's/^/--/' | sort)"
+	assert_equal "$(zsh_offers 'space-doctor --' | sort)" "$(options space-doctor '' | sed 's/^/--/' | sort)"
+}
+
+@test "a role offers what it hands on to spacebridge" {
+	while read -r role verb; do
+		assert_equal "$(bash_offers "$role" -- | sort)" "$(options spacebridge "$verb" | sed 's/^/--/' | sort)"
+		assert_equal "$(fish_offers "$role --" | sort)" "$(options spacebridge "$verb" | sed 's/^/--/' | sort)"
+	done <<-END
+		sbx-manager forward
+		spaced-host host
+		spaced-guest guest
+		netgtw gateway
+	END
+	assert_equal "$(zsh_offers 'netgtw --' | sort)" "$(options spacebridge gateway | sed 's/^/--/' | sort)"
+	offered 'netgtw --color a' always auto
+}
+
+@test "a script's verbs, its options' choices and sandboxes from the store are offered" {
+	store
+	offered 'sandbox re' resume retire
+	offered 'sandbox help s' status
+	offered 'sandbox status ' s-42 s-43 s-50
+	offered 'sandbox activate s-5' s-50
+	offered 'sandbox resume s-42 --sub' --substrate
+	offered 'sandbox resume s-42 --substrate ' host kubernetes
+	offered 'sandbox status -o ' json table
+	offered 'spaced-host s-4' s-42 s-43
+	offered 'netgtw ' s-42 s-43 s-50
+	offered 'space-doctor --role ' all control node
+	offered 'node-api --tok' --token-file
+	mkdir only
+	cd only
+	touch in.file
+	offered 'space-keys ' in.file
+	offered 'node-api --token-file in' in.file
+	offered 'node-api --window ' ''
 }
 
 @test "a verb's beginning is completed" {
@@ -210,4 +263,17 @@ all_options() {
 	)
 	assert_output --partial 'ran:retire --sandbox s-50 --output table:'
 	assert_output --partial 'ran:list --output=json:'
+}
+
+@test "an interactive bash completes a script's words at the tab key" {
+	store
+	cat >rc <<-END
+		PS1=
+		bind 'set bell-style none' 'set enable-bracketed-paste off'
+		. $completions/sandbox.bash
+		ran() { printf 'ran:%s:\n' "\$*"; }
+		complete -F _sandbox ran
+	END
+	run -0 script -qec "bash --noprofile --rcfile rc -i" /dev/null < <(printf 'ran sta\ts-5\t-o ta\t\nexit\n')
+	assert_output --partial 'ran:status s-50 -o table:'
 }

@@ -61,7 +61,7 @@ verb_in_page() {
 
 # long_options: those that standard input names, but for those that every script has.
 long_options() {
-	grep -oE -- '--[a-z-]+' | grep -vxE -e '--(config|help|output)' | sort -u
+	grep -oE -- '--[a-z-]+' | grep -vxE -e '--(config|help|output|version)' | sort -u
 }
 
 @test "every option of a script's help is in its page, and no other is" {

@@ -20,17 +20,23 @@ become() {
 	become "$ROOT/bin/spaced-guest" -c /some/space.ini
 	assert_line -n 1 "${lines[0]} $SPACE_BIN/spacebridge guest -c /some/space.ini"
 	become "$ROOT/bin/spaced-host" s-42 -c /some/space.ini
-	assert_line -n 1 "${lines[0]} $SPACE_BIN/spacebridge host --sandbox s-42 -c /some/space.ini"
+	assert_line -n 1 "${lines[0]} $SPACE_BIN/spacebridge host s-42 -c /some/space.ini"
 	become "$ROOT/bin/netgtw" s-42 -c /some/space.ini
-	assert_line -n 1 "${lines[0]} $SPACE_BIN/spacebridge gateway --sandbox s-42 -c /some/space.ini"
+	assert_line -n 1 "${lines[0]} $SPACE_BIN/spacebridge gateway s-42 -c /some/space.ini"
 }
 
-@test "spaced-host and netgtw say that they need a sandbox" {
-	run -2 netgtw -c /some/space.ini
-	assert_output 'usage: netgtw SANDBOX [-c FILE] [OPTION...]'
+@test "a role that is called wrongly says what its tool says" {
+	unset SPACE_BIN
+	run -2 netgtw -c "$SPACE_CONFIG"
+	assert_output 'spacebridge: gateway: whose gateway? One sandbox, please
+try: spacebridge help gateway'
 	run -2 spaced-host
-	assert_output 'usage: spaced-host SANDBOX [-c FILE] [OPTION...]'
-	run -2 spaced-host -c /some/space.ini
+	assert_output 'spacebridge: host: whose bridge? One sandbox, please
+try: spacebridge help host'
+	run -2 sbx-manager --lisetn x
+	assert_line -n 0 'spacebridge: forward: unknown option --lisetn; did you mean --listen?'
+	run -2 spaced-guest --rot x
+	assert_line -n 0 'spacebridge: guest: unknown option --rot; did you mean --root?'
 }
 
 @test "once installed the tools are found by PATH" {
@@ -58,7 +64,7 @@ become() {
 }
 
 @test "a help that cannot be written makes 1" {
-	for script in check demo deps node-api sandbox; do
+	for script in check demo deps; do
 		run -1 bash -c "'$ROOT/bin/$script' --help >/dev/full"
 	done
 }

@@ -100,10 +100,18 @@ int sp_answer_of_guest(const struct sp_answer *answer, struct sp_err *err)
 	return 0;
 }
 
-bool sp_answer_of_stream(const struct sp_answer *answer)
+bool sp_answer_of_stream(const struct sp_answer *answer, int64_t *ret_from)
 {
-	return answer->record && is(answer->record, "status", "open") &&
-	       json_object_size(answer->record) == 2;
+	const json_t *from = json_object_get(answer->record, "from");
+	int64_t position = from ? json_integer_value(from) : -1;
+
+	if (!answer->record || !is(answer->record, "status", "open") ||
+	    json_object_size(answer->record) != (from ? 3 : 2) ||
+	    (from && (!json_is_integer(from) || position < 0)))
+		return false;
+	if (ret_from)
+		*ret_from = position;
+	return true;
 }
 
 int sp_answer_of_manager(const struct sp_answer *answer, struct sp_err *err)

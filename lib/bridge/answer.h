@@ -29,9 +29,10 @@ void sp_answer_done(struct sp_answer *answer);
 /* What a guest may say: `ok` and `error op`, closed. SP_E_BAD_RECORD names what it said. */
 int sp_answer_of_guest(const struct sp_answer *answer, struct sp_err *err);
 
-/* A guest's word that this connection is a stream from here on: `{"id","status":"open"}`, closed.
- */
-bool sp_answer_of_stream(const struct sp_answer *answer);
+/* A guest's word that this connection is a stream from here on: `{"id","status":"open","from"?}`,
+ * closed. *ret_from (NULL: nobody wants it) is the position in the whole output at which that of a
+ * session begins; -1: not said. */
+bool sp_answer_of_stream(const struct sp_answer *answer, int64_t *ret_from);
 
 /* What a manager may say on a connection that is no stream: every done record but `open`, without
  * `request`, closed. */

@@ -229,6 +229,11 @@ void sp_session_detach(struct sp_session *session)
 	sp_session_pump(session);
 }
 
+uint64_t sp_session_position(const struct sp_session *session)
+{
+	return session->passed;
+}
+
 size_t sp_session_output(
     const struct sp_session *session, const char **ret_bytes, bool *ret_of_error)
 {

@@ -63,7 +63,10 @@ int sp_session_attach(struct sp_session *session, int64_t from,
 /* The session goes on. */
 void sp_session_detach(struct sp_session *session);
 
-/* The next output for whoever is attached, of one origin, and where it stands; 0: none now. */
+/* Where in the whole output that is. */
+uint64_t sp_session_position(const struct sp_session *session);
+
+/* The next output for whoever is attached, of one origin; 0: none now. */
 size_t sp_session_output(
     const struct sp_session *session, const char **ret_bytes, bool *ret_of_error);
 

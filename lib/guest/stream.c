@@ -112,9 +112,11 @@ void sp_stream_new(struct sp_agent *agent, int fd, char *rest, size_t rest_size,
 	}
 }
 
-void sp_stream_open(struct sp_stream *stream)
+void sp_stream_open(struct sp_stream *stream, int64_t from)
 {
-	sp_auto_json json_t *answer = json_pack("{s:s, s:s}", "id", stream->id, "status", "open");
+	sp_auto_json json_t *at = from < 0 ? NULL : json_integer(from);
+	sp_auto_json json_t *answer =
+	    json_pack("{s:s, s:s, s:O*}", "id", stream->id, "status", "open", "from", at);
 	sp_auto_free char *line = answer ? sp_json_text(answer) : NULL;
 
 	stream->opened = true;

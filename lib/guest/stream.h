@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "base/err.h"
 #include "base/limits.h"
 #include "stream/channel.h"
@@ -54,8 +55,9 @@ extern const struct sp_stream_kind sp_stream_watch; /* file.watch */
 void sp_stream_new(struct sp_agent *agent, int fd, char *rest, size_t rest_size, const char *id,
     const struct sp_stream_kind *kind, const json_t *args);
 
-/* Answers `open` and takes frames from now on. */
-void sp_stream_open(struct sp_stream *stream);
+/* Answers `open` and takes frames from now on. `from`: where the output begins that is to come;
+ * -1: nothing is said of it. */
+void sp_stream_open(struct sp_stream *stream, int64_t from);
 
 /* Answers with an error instead; the connection ends. */
 void sp_stream_refuse(struct sp_stream *stream, int code, const struct sp_err *err);

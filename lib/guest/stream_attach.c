@@ -110,7 +110,7 @@ static int begin(struct sp_stream *stream, const json_t *args, struct sp_err *er
 	if (bad)
 		return bad;
 	stream->state = session;
-	sp_stream_open(stream);
+	sp_stream_open(stream, (int64_t)sp_session_position(session));
 	push(stream);
 	return 0;
 }

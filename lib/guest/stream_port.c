@@ -115,7 +115,7 @@ static void connected(struct port *port)
 	ev_timer_stop(port->loop, &port->limit);
 	ev_io_stop(port->loop, &port->writable);
 	sp_channel_half_close_limit(port->stream->channel, port->stream->agent->half_close);
-	sp_stream_open(port->stream);
+	sp_stream_open(port->stream, -1);
 	ev_io_start(port->loop, &port->readable);
 }
 

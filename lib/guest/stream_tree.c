@@ -231,7 +231,7 @@ static int begin(struct sp_stream *stream, const json_t *args, bool get, struct 
 	if (bad)
 		return bad;
 	stream->state = tree;
-	sp_stream_open(stream);
+	sp_stream_open(stream, -1);
 	if (get)
 		ev_io_start(stream->agent->loop, &tree->io);
 	(void)sp_steal(&tree);

@@ -138,7 +138,7 @@ static bool next_scan(struct sp_watch_stream *watch)
 static void all_scanned(struct sp_watch_stream *watch)
 {
 	if (!watch->stream->opened)
-		sp_stream_open(watch->stream);
+		sp_stream_open(watch->stream, -1);
 	if (watch->resync)
 		sp_watch_tell(watch, "resync", "", NULL);
 	watch->resync = false;

@@ -99,6 +99,7 @@ static int check_open(const json_t *record, int *exit, struct sp_err *err)
 	    {"request", SP_JSON_OBJECT, true, NULL},
 	    {"lease", SP_JSON_STRING, false, NULL},
 	    {"epoch", SP_JSON_INTEGER, false, NULL},
+	    {"from", SP_JSON_INTEGER, true, NULL},
 	};
 
 	*exit = SP_EXIT_DONE;

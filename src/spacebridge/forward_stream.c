@@ -128,11 +128,15 @@ static void on_ended(struct sp_relay *relay, int code, void *context)
 static int compose_open(struct stream *stream, char **ret_line, size_t *ret_size)
 {
 	size_t rest = stream->rest_size[SP_LEASE_OUT];
-	char *line = NULL;
-	int n = asprintf(&line, "{\"id\":%s,\"status\":\"open\",\"lease\":\"%s\",\"epoch\":%lld}\n",
+	char from[32] = "", *line = NULL, *all;
+	int n;
+
+	if (stream->from >= 0)
+		(void)snprintf(from, sizeof(from), ",\"from\":%lld", (long long)stream->from);
+	n = asprintf(&line, "{\"id\":%s,\"status\":\"open\",\"lease\":\"%s\",\"epoch\":%lld%s}\n",
 	    stream->id_json, sp_lease_id(stream->lease),
-	    (long long)sp_lease_terms(stream->lease)->epoch);
-	char *all = n < 0 ? NULL : realloc(line, (size_t)n + rest);
+	    (long long)sp_lease_terms(stream->lease)->epoch, from);
+	all = n < 0 ? NULL : realloc(line, (size_t)n + rest);
 
 	if (!all) {
 		free(n < 0 ? NULL : line);
@@ -275,6 +279,7 @@ static struct stream *make(const struct request *request)
 	memcpy(stream->id, request->id, id_size);
 	stream->forward = request->client->forward;
 	stream->client = stream->behind = -1;
+	stream->from = -1;
 	stream->caller = strdup(claims->caller);
 	stream->id_json = strdup(request->id_json);
 	memcpy(stream->kid, claims->kid, sizeof(stream->kid));
@@ -325,6 +330,7 @@ void forward_stream_opened(struct link_item *item, const struct link_stream *ope
 	stream->behind = sp_attest_fd(opened->attestation);
 	stream->rest[SP_LEASE_OUT] = opened->rest;
 	stream->rest_size[SP_LEASE_OUT] = opened->rest_size;
+	stream->from = opened->from;
 	begin(stream, request);
 }
 

@@ -236,7 +236,7 @@ static void take_answer(struct port *port)
 		answer = (struct sp_answer){0};
 		fail(port, SP_ERROR_TRANSPORT, true,
 		    "what came back is not an answer that a guest may give");
-	} else if (sp_answer_of_stream(&answer)) {
+	} else if (sp_answer_of_stream(&answer, NULL)) {
 		open_it(port);
 	} else if (sp_answer_is_ok(&answer) || sp_answer_of_guest(&answer, &err)) {
 		fail(port, SP_ERROR_TRANSPORT, true,

@@ -46,6 +46,7 @@ struct link_stream {
 	struct sp_attestation *attestation;
 	char *rest;
 	size_t rest_size;
+	int64_t from; /* as in bridge/answer.h */
 };
 
 /* How an item ended without an answer. Nothing of it is left on the link. */

@@ -139,7 +139,7 @@ void link_write(struct link *link)
 	ev_io_stop(link->set->options.loop, &link->writable);
 }
 
-static void give_stream(struct link *link, struct link_item *item)
+static void give_stream(struct link *link, struct link_item *item, int64_t from)
 {
 	struct link_set *set = link->set;
 	struct link_stream stream;
@@ -147,6 +147,7 @@ static void give_stream(struct link *link, struct link_item *item)
 	/* Without memory for it the item ends with the link. */
 	if (link_give_away(link, &stream) < 0)
 		return;
+	stream.from = from;
 	link_item_detach(item);
 	set->handlers->opened(item, &stream, set->context);
 }
@@ -157,14 +158,15 @@ static void take_answer(struct link *link, const char *line, size_t size)
 	struct sp_answer answer;
 	struct link_item *item;
 	struct sp_err err = {0};
+	int64_t from;
 
 	if (sp_answer_read(line, size, &answer, &err)) {
 		link_lose(link, "an answer that belongs to no request: %s", err.message);
 		return;
 	}
 	item = link_item_find(link, answer.number);
-	if (item && link->alone && sp_answer_of_stream(&answer)) {
-		give_stream(link, item);
+	if (item && link->alone && sp_answer_of_stream(&answer, &from)) {
+		give_stream(link, item, from);
 	} else if (item) {
 		bool believed = sp_answer_of_guest(&answer, &err) == 0;
 		link_item_detach(item);

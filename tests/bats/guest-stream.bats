@@ -11,7 +11,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	session exec.start '{"argv":["sh","-c","cat; echo no >&2; exit 3"]}'
 	framed="-o $BATS_TEST_TMPDIR/out -e $BATS_TEST_TMPDIR/err"
 	run stream exec.attach "$attach" pump < <(seq 1 30000)
-	assert_output "$opened"$'\n{"exit":3}'
+	assert_output "$attached"$'\n{"exit":3}'
 	cmp "$BATS_TEST_TMPDIR/out" <(seq 1 30000)
 	assert_equal "$(cat "$BATS_TEST_TMPDIR/err")" no
 }
@@ -39,7 +39,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	runs "$tree/held"
 	for _ in 1 2; do
 		run stream exec.attach "$attach" rest
-		assert_output "$opened"$'\nerr\nout\n{"signal":"SIGKILL"}'
+		assert_output "$attached"$'\nerr\nout\n{"signal":"SIGKILL"}'
 	done
 }
 
@@ -51,7 +51,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	stream exec.attach "$attach" go "$tree/go" until $'\\n20000\\n' >/dev/null
 	framed="-o $BATS_TEST_TMPDIR/out"
 	run stream exec.attach "$attach" go "$tree/go" rest
-	assert_output "$opened"$'\n{"exit":0}'
+	assert_output "${attached/0/43358}"$'\n{"exit":0}'
 	{
 		seq 1 20000 | tail -c 65536
 		echo end
@@ -63,7 +63,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	ask exec.attach "$(jq -c '.from = 108899' <<<"$attach")"
 	assert_json '.errno == "ERANGE"'
 	run stream exec.attach "$(jq -c '.from = 108898' <<<"$attach")" rest
-	assert_output "$opened"$'\n{"exit":0}'
+	assert_output "${attached/0/108898}"$'\n{"exit":0}'
 }
 
 @test "output before the first attachment waits for it" {
@@ -71,7 +71,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	session exec.start '{"argv":["seq","1","40000"]}'
 	framed="-o $BATS_TEST_TMPDIR/out"
 	run stream exec.attach "$attach" rest
-	assert_output "$opened"$'\n{"exit":0}'
+	assert_output "$attached"$'\n{"exit":0}'
 	cmp "$BATS_TEST_TMPDIR/out" <(seq 1 40000)
 }
 
@@ -92,7 +92,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	ask exec.list
 	assert_json --arg session "$session" '.result == {sessions:[.result.sessions[0] | {session:$session,program:"cat",terminal:false,started,attached}],truncated:false}'
 	run stream exec.attach "$attach" until 'one\n' send 'two\n' end rest
-	assert_output "$opened"$'\none\ntwo\n{"exit":0}'
+	assert_output "$attached"$'\none\ntwo\n{"exit":0}'
 	ask exec.list
 	assert_json '.result.sessions[0] | .attached == false and .exit == 0'
 }
@@ -105,10 +105,10 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	local old=$!
 	cat "$tree/first"
 	run stream exec.attach "$attach" until 'one\n' send 'two\n' end rest
-	assert_output "$opened"$'\none\ntwo\n{"exit":0}'
+	assert_output "$attached"$'\none\ntwo\n{"exit":0}'
 	wait "$old"
 	run cat "$BATS_TEST_TMPDIR/old"
-	assert_output "$opened"$'\none\n{"error":"op","errno":"EBUSY","message":"another attachment has taken this session over"}'
+	assert_output "$attached"$'\none\n{"error":"op","errno":"EBUSY","message":"another attachment has taken this session over"}'
 }
 
 @test "signals reach the command by their names, until it has ended" {
@@ -136,14 +136,14 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	run stream exec.attach "$attach" send 'stty size; tty -s && echo a $TERM\n' until 'a xterm-256color' \
 		frame 4 '{"rows":30,"cols":100}' send 'stty size\n' until '30 100' \
 		send 'sh -c "echo run; exec sleep 100"\n' until 'run\x0d\n' send '\x03' until '> ' send 'echo $?\n' until '130' send 'exit 7\n' rest
-	assert_output "$opened"$'\n{"exit":7}'
+	assert_output "$attached"$'\n{"exit":7}'
 	grep -qx $'24 80\r' "$BATS_TEST_TMPDIR/out"
 	session terminal.open '{"argv":["sh","-c","trap \"stty size\" WINCH; echo ready; while read -r line; do :; done"],"rows":1,"cols":2}'
 	stream exec.attach "$attach" until 'ready' >/dev/null
 	ask terminal.resize "$(jq -c '. + {rows:50,cols:60}' <<<"$attach")"
 	assert_output '{"id":"1","status":"ok","result":{}}'
 	run stream exec.attach "$attach" until '50 60' end rest
-	assert_output "$opened"$'\n{"exit":0}'
+	assert_output "$attached"$'\n{"exit":0}'
 }
 
 @test "sizes and terminals that are none are refused" {
@@ -156,11 +156,11 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 	ask terminal.resize "$(jq -c '. + {rows:50,cols:60}' <<<"$attach")"
 	assert_json '.errno == "ENOTTY"'
 	run stream exec.attach "$attach" frame 4 '{"rows":50,"cols":60}' rest
-	assert_output "$opened"$'\n{"error":"op","errno":"ENOTTY","message":"the session has no terminal"}'
+	assert_output "$attached"$'\n{"error":"op","errno":"ENOTTY","message":"the session has no terminal"}'
 	run stream exec.attach "$attach" frame 4 '{"rows":50}' rest
 	assert_line --index 1 --partial '{"error":"bad-record",'
 	run stream exec.attach "$attach" send 'still here\n' end rest
-	assert_output "$opened"$'\nstill here\n{"exit":0}'
+	assert_output "$attached"$'\nstill here\n{"exit":0}'
 }
 
 @test "no more sessions than max_sessions, those that have ended make room" {
@@ -207,7 +207,7 @@ runs() { timeout 60 cat "$1" >/dev/null; }
 		assert_line --index 1 --partial '{"error":"bad-record","message":"frame: '
 	done
 	run stream exec.attach "$attach" send 'x\n' end rest
-	assert_output "$opened"$'\nx\n{"exit":0}'
+	assert_output "$attached"$'\nx\n{"exit":0}'
 }
 
 @test "a slow reader stalls its own command and nobody else's, in bounded memory" {

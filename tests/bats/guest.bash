@@ -43,3 +43,4 @@ session() {
 }
 
 opened='{"id":"1","status":"open"}'
+attached='{"id":"1","status":"open","from":0}'

@@ -82,6 +82,39 @@ static void only_what_a_neighbour_may_say_is_believed(void **state)
 }
 
 static const struct {
+	const char *line;
+	bool stream;
+	int64_t from;
+} STREAMS[] = {
+    {"{\"id\":\"7\",\"status\":\"open\"}", true, -1},
+    {"{\"id\":\"7\",\"status\":\"open\",\"from\":0}", true, 0},
+    {"{\"id\":\"7\",\"from\":9007199254740991,\"status\":\"open\"}", true, 9007199254740991},
+    {"{\"id\":\"7\",\"status\":\"open\",\"from\":-1}", false, 0},
+    {"{\"id\":\"7\",\"status\":\"open\",\"from\":\"0\"}", false, 0},
+    {"{\"id\":\"7\",\"status\":\"open\",\"from\":null}", false, 0},
+    {"{\"id\":\"7\",\"status\":\"open\",\"lease\":\"l\"}", false, 0},
+    {"{\"id\":\"7\",\"status\":\"open\",\"from\":0,\"lease\":\"l\"}", false, 0},
+    {"{\"id\":\"7\",\"status\":\"ok\",\"result\":{}}", false, 0},
+};
+
+static void a_guests_open_says_where_its_output_begins_and_nothing_else(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(STREAMS); i++) {
+		struct sp_answer answer;
+		int64_t from = 42;
+
+		assert_int_equal(
+		    sp_answer_read(STREAMS[i].line, strlen(STREAMS[i].line), &answer, NULL), 0);
+		if (sp_answer_of_stream(&answer, &from) != STREAMS[i].stream ||
+		    from != (STREAMS[i].stream ? STREAMS[i].from : 42))
+			fail_msg("case %zu: from %lld", i, (long long)from);
+		assert_int_equal(sp_answer_of_stream(&answer, NULL), STREAMS[i].stream);
+		sp_answer_done(&answer);
+	}
+}
+
+static const struct {
 	const char *line, *id, *under;
 } RENAMED[] = {
     {"{\"id\":\"7\",\"status\":\"ok\",\"result\":{\"text\":\"a\\u00e9,}\"}}", "\"r1\"",
@@ -120,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(only_what_a_neighbour_may_say_is_believed),
+	    cmocka_unit_test(a_guests_open_says_where_its_output_begins_and_nothing_else),
 	    cmocka_unit_test(an_answer_travels_on_under_the_callers_id),
 	};
 

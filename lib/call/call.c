@@ -19,10 +19,10 @@ struct sp_call {
 	struct sp_endpoint_call sending; /* its first member */
 	struct sp_path *path;
 	struct sp_who who;
-	json_t *record;    /* owned; where it stands is sp_request_state */
-	json_t *request;   /* routed, while it is minted and sent: what a repair starts from */
-	struct wait *wait; /* a question to cache or signer is out */
-	bool is_sent;
+	json_t *record;        /* owned; where it stands is sp_request_state */
+	json_t *request;       /* routed, while it is minted and sent: what a repair starts from */
+	struct wait *wait;     /* a question to cache or signer is out */
+	bool is_sent, streams; /* streams: it may become one */
 	sp_call_fn *ended;
 	void *context;
 	struct sp_route route;
@@ -166,8 +166,7 @@ static int send_minted(struct sp_call *call, struct sp_err *err)
 {
 	struct sp_request request;
 	const char *manager;
-	int bad =
-	    sp_send_stage_take(call->record, !call->path->no_streams, &request, &manager, err);
+	int bad = sp_send_stage_take(call->record, call->streams, &request, &manager, err);
 
 	if (!bad)
 		bad = compose(call, &request);
@@ -329,6 +328,7 @@ static struct sp_call *call_new(
 	call->record = json_incref(asked);
 	call->ended = ended;
 	call->context = context;
+	call->streams = !path->no_streams;
 	ev_prepare_init(&call->step, on_step);
 	call->step.data = call;
 	return call;
@@ -355,6 +355,11 @@ int sp_call_start(struct sp_path *path, const struct sp_who *who, json_t *asked,
 	}
 	*ret = call;
 	return 0;
+}
+
+void sp_call_allow_stream(struct sp_call *call)
+{
+	call->streams = true;
 }
 
 void sp_call_cancel(struct sp_call *call)

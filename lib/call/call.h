@@ -74,18 +74,24 @@ typedef void sp_call_fn(void *context, const struct sp_call_end *end);
 int sp_call_start(struct sp_path *path, const struct sp_who *who, json_t *asked, size_t size,
     sp_call_fn *ended, void *context, struct sp_call **ret, struct sp_err *err);
 
+/* Of a path with `no_streams`: this one may become a stream. */
+void sp_call_allow_stream(struct sp_call *call);
+
 /* Nobody is called any more; what was sent stays sent. */
 void sp_call_cancel(struct sp_call *call);
 
 /*
  * Asks the cache where a sandbox is (`sandbox` is a valid id), or with `rejected` whether there is
  * another route than this one, which was found wrong; then it asks the registry. Called once with
- * the reply, from the loop (routing/cache_wire.h; SP_CACHE_UNAVAILABLE: no answer). Until then
- * `context` must live. -ENOMEM: nobody is called.
+ * the reply, from the loop (routing/cache_wire.h; SP_CACHE_UNAVAILABLE: no answer), unless that is
+ * cancelled before, or the path freed. -ENOMEM: nobody is called.
  */
 struct sp_reply;
+struct sp_where;
 typedef void sp_path_where_fn(void *context, const struct sp_reply *reply);
 int sp_path_where(struct sp_path *path, const struct sp_who *who, const char *sandbox,
-    const struct sp_route *rejected, sp_path_where_fn *replied, void *context);
+    const struct sp_route *rejected, sp_path_where_fn *replied, void *context,
+    struct sp_where **ret);
+void sp_path_where_cancel(struct sp_where *where);
 
 #endif

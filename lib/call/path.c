@@ -79,13 +79,15 @@ static void where_answered(void *context, int code, const char *line_or_words, s
 	struct sp_reply reply;
 
 	sp_route_stage_reply(code, line_or_words, size, &reply);
-	wait->replied(wait->context, &reply);
+	if (wait->replied)
+		wait->replied(wait->context, &reply);
 	sp_reply_done(&reply);
 	wait_free(wait);
 }
 
 int sp_path_where(struct sp_path *path, const struct sp_who *who, const char *sandbox,
-    const struct sp_route *rejected, sp_path_where_fn *replied, void *context)
+    const struct sp_route *rejected, sp_path_where_fn *replied, void *context,
+    struct sp_where **ret)
 {
 	struct sp_question question;
 	sp_auto_free char *text = NULL;
@@ -103,5 +105,11 @@ int sp_path_where(struct sp_path *path, const struct sp_who *who, const char *sa
 	wait->replied = replied;
 	wait->context = context;
 	sp_caller_ask(path->cache, text, strlen(text), where_answered, wait);
+	*ret = (struct sp_where *)wait;
 	return 0;
+}
+
+void sp_path_where_cancel(struct sp_where *where)
+{
+	((struct wait *)where)->replied = NULL;
 }

@@ -25,14 +25,18 @@ struct sp_attachment {
 	const struct sp_op *op;
 	struct ev_loop *loop;
 	struct sp_pump *pump;
-	struct sp_call *call; /* NULL: none is under way */
+	struct sp_call *call;   /* NULL: none is under way */
+	struct sp_where *where; /* NULL: not asked */
 	ev_timer timer;
-	bool again;         /* this is the one after a cut */
+	bool again;         /* this is one after a cut */
 	bool without_place; /* ... which does not ask to go on where it was left */
 	bool stopped;
+	int64_t place;    /* in the session's output, where the stream began; -1: not known */
+	uint64_t at_open; /* what had been received then */
 	unsigned looks;
 	int64_t deadline_ms;
 	struct sp_route route; /* that is, or was, open */
+	struct sp_route before;
 	char *lease;
 	char words[SP_ERR_MAX];
 };
@@ -68,14 +72,12 @@ static void failed(struct sp_attachment *attachment, int code)
 	broken(attachment, code, words);
 }
 
-static void tell(struct sp_attachment *attachment, enum sp_attachment_event event, int64_t epoch)
+static void tell(struct sp_attachment *attachment, struct sp_attachment_news news)
 {
-	const struct sp_attachment_news news = {.event = event,
-	    .lease = attachment->lease,
-	    .epoch = epoch,
-	    .route = &attachment->route,
-	    .words = attachment->words};
-
+	news.lease = attachment->lease;
+	news.route = &attachment->route;
+	news.before = &attachment->before;
+	news.words = attachment->words;
 	if (attachment->handlers->told)
 		attachment->handlers->told(attachment->context, &news);
 }
@@ -84,14 +86,24 @@ static void tell(struct sp_attachment *attachment, enum sp_attachment_event even
 
 static void call_ended(void *context, const struct sp_call_end *ending);
 
+/* Where in the session's output we are; -1: not known. */
+static int64_t place_now(const struct sp_attachment *attachment)
+{
+	uint64_t since = sp_pump_received(attachment->pump) - attachment->at_open;
+
+	return attachment->place < 0 ? -1 : attachment->place + (int64_t)since;
+}
+
 static json_t *args_now(const struct sp_attachment *attachment)
 {
 	json_t *args = json_deep_copy(attachment->options.args);
+	int64_t place = attachment->again ? place_now(attachment) : -1;
 
-	if (args && attachment->again && attachment->options.from_start &&
-	    !attachment->without_place &&
-	    json_object_set_new(
-		args, "from", json_integer((json_int_t)sp_pump_received(attachment->pump))) < 0) {
+	/* The caller's own is where the first began. */
+	if (args && attachment->again)
+		(void)json_object_del(args, "from");
+	if (args && place >= 0 && !attachment->without_place &&
+	    json_object_set_new(args, "from", json_integer(place)) < 0) {
 		json_decref(args);
 		return NULL;
 	}
@@ -101,6 +113,8 @@ static json_t *args_now(const struct sp_attachment *attachment)
 static int start_call(struct sp_attachment *attachment, const char *op, json_t *args /* stolen */,
     sp_call_fn *ended, struct sp_err *err)
 {
+	int bad;
+
 	sp_auto_json json_t *asked = args ? json_pack("{s:s, s:s, s:o}", "op", op, "sandbox",
 						attachment->options.sandbox, "args", args)
 					  : NULL;
@@ -108,8 +122,11 @@ static int start_call(struct sp_attachment *attachment, const char *op, json_t *
 
 	if (!asked)
 		return sp_fail(err, -ENOMEM, "out of memory");
-	return sp_call_start(attachment->options.path, attachment->options.who, asked, size, ended,
+	bad = sp_call_start(attachment->options.path, attachment->options.who, asked, size, ended,
 	    attachment, &attachment->call, err);
+	if (!bad)
+		sp_call_allow_stream(attachment->call);
+	return bad;
 }
 
 static void call_again(struct sp_attachment *attachment)
@@ -130,16 +147,31 @@ static int say_resync(struct sp_attachment *attachment)
 	    json_object_get(args, "path"), "path_data", json_object_get(args, "path_data"));
 	sp_auto_free char *line = event ? sp_json_text(event) : NULL;
 
-	return line ? sp_pump_say(attachment->pump, line) : -ENOMEM;
+	return line ? attachment->options.side->say(attachment->options.side_context, line)
+		    : -ENOMEM;
+}
+
+static void tell_gap(struct sp_attachment *attachment, int64_t before)
+{
+	int64_t missing = attachment->place - before;
+	bool known = attachment->place >= 0 && before >= 0 && missing > 0;
+
+	tell(attachment, (struct sp_attachment_news){
+			     .event = SP_ATTACHMENT_GAP, .missing = known ? missing : -1});
 }
 
 static void opened(struct sp_attachment *attachment, const struct sp_call_end *ending)
 {
 	const char *lease = json_string_value(json_object_get(ending->record, "lease"));
 	int64_t epoch = json_integer_value(json_object_get(ending->record, "epoch"));
+	const json_t *from = json_object_get(ending->record, "from");
 	bool repeated = attachment->again || ending->attempted > 1;
+	int64_t before = place_now(attachment);
 	int bad = 0;
 
+	attachment->place = from ? json_integer_value(from) : -1;
+	attachment->at_open = sp_pump_received(attachment->pump);
+	attachment->before = attachment->route;
 	attachment->route = *ending->route;
 	free(attachment->lease);
 	attachment->lease = strdup(lease ? lease : "");
@@ -149,11 +181,17 @@ static void opened(struct sp_attachment *attachment, const struct sp_call_end *e
 		(void)close(ending->fd);
 	else
 		bad = sp_pump_begin(attachment->pump, ending->fd, ending->rest, ending->rest_size);
-	if (bad)
+	if (bad) {
 		broken(attachment, bad, NULL);
-	else
-		tell(attachment, attachment->again ? SP_ATTACHMENT_REOPENED : SP_ATTACHMENT_OPENED,
-		    epoch);
+		return;
+	}
+	if (attachment->without_place)
+		tell_gap(attachment, before);
+	attachment->without_place = false;
+	tell(attachment,
+	    (struct sp_attachment_news){
+		.event = attachment->again ? SP_ATTACHMENT_REOPENED : SP_ATTACHMENT_OPENED,
+		.epoch = epoch});
 }
 
 /* The guest no longer has the byte at which its output was left. */
@@ -161,7 +199,7 @@ static bool has_gap(const struct sp_attachment *attachment, const json_t *record
 {
 	const char *number = json_string_value(json_object_get(record, "errno"));
 
-	return attachment->again && attachment->options.from_start && !attachment->without_place &&
+	return attachment->again && place_now(attachment) >= 0 && !attachment->without_place &&
 	       number && strcmp(number, "ERANGE") == 0;
 }
 
@@ -174,7 +212,6 @@ static void call_ended(void *context, const struct sp_call_end *ending)
 		opened(attachment, ending);
 	} else if (has_gap(attachment, ending->record)) {
 		attachment->without_place = true;
-		tell(attachment, SP_ATTACHMENT_GAP, 0);
 		call_again(attachment);
 	} else {
 		int exit = sp_attachment_words(ending, attachment->words);
@@ -203,8 +240,7 @@ static void on_reply(void *context, const struct sp_reply *reply)
 	bool other = reply->routed && reply->route.execution >= attachment->route.execution &&
 		     !sp_route_equal(&reply->route, &attachment->route);
 
-	if (attachment->stopped)
-		return;
+	attachment->where = NULL;
 	if (other) {
 		attachment->again = true;
 		call_again(attachment);
@@ -222,7 +258,8 @@ static void look(struct sp_attachment *attachment)
 {
 	bool reject = ++attachment->looks % LOOKS_A_REJECT == 0;
 	int bad = sp_path_where(attachment->options.path, attachment->options.who,
-	    attachment->options.sandbox, reject ? &attachment->route : NULL, on_reply, attachment);
+	    attachment->options.sandbox, reject ? &attachment->route : NULL, on_reply, attachment,
+	    &attachment->where);
 
 	if (bad)
 		broken(attachment, bad, NULL);
@@ -232,12 +269,13 @@ static void wait_for_newer(struct sp_attachment *attachment)
 {
 	bool may_repeat = attachment->op->rebuilt && attachment->op->retry_sent;
 
-	if (!may_repeat || attachment->again || attachment->options.reattach_ms <= 0 ||
-	    sp_pump_output_gone(attachment->pump)) {
+	if (!may_repeat || (attachment->again && !attachment->options.each_cut) ||
+	    attachment->options.reattach_ms <= 0 ||
+	    attachment->options.side->gone(attachment->options.side_context)) {
 		lost(attachment);
 		return;
 	}
-	tell(attachment, SP_ATTACHMENT_CUT, 0);
+	tell(attachment, (struct sp_attachment_news){.event = SP_ATTACHMENT_CUT});
 	look(attachment);
 }
 
@@ -337,21 +375,10 @@ static void on_pump_end(void *context, const struct sp_pump_end *ending)
 	}
 }
 
-static size_t on_input(void *context, const char *bytes, size_t size)
-{
-	struct sp_attachment *attachment = context;
-
-	return attachment->handlers->on_input
-		   ? attachment->handlers->on_input(attachment->context, bytes, size)
-		   : size;
-}
-
 int sp_attachment_new(const struct sp_attachment_options *options,
     const struct sp_attachment_handlers *handlers, void *context, struct sp_attachment **ret,
     struct sp_err *err)
 {
-	static const struct sp_pump_handlers pump_handlers = {
-	    .on_input = on_input, .on_end = on_pump_end};
 	struct sp_attachment *attachment = calloc(1, sizeof(*attachment));
 	int bad;
 
@@ -361,14 +388,16 @@ int sp_attachment_new(const struct sp_attachment_options *options,
 	(void)json_incref(options->args);
 	attachment->handlers = handlers;
 	attachment->context = context;
-	attachment->loop = options->pump.loop;
+	attachment->loop = options->loop;
+	attachment->place = -1;
 	attachment->op = sp_op_find(options->op);
 	ev_init(&attachment->timer, on_timer);
 	attachment->timer.data = attachment;
 	bad = attachment->op && attachment->op->stream
 		  ? 0
 		  : sp_fail(err, SP_E_BAD_RECORD, "`%.64s` is no stream operation", options->op);
-	if (!bad && sp_pump_new(&options->pump, &pump_handlers, attachment, &attachment->pump) < 0)
+	if (!bad && sp_pump_new(options->loop, options->side, options->side_context, on_pump_end,
+			attachment, &attachment->pump) < 0)
 		bad = sp_fail(err, -ENOMEM, "out of memory");
 	if (!bad)
 		bad = start_call(attachment, options->op, args_now(attachment), call_ended, err);
@@ -386,6 +415,8 @@ void sp_attachment_stop(struct sp_attachment *attachment)
 	ev_timer_stop(attachment->loop, &attachment->timer);
 	if (attachment->call)
 		sp_call_cancel(sp_steal(&attachment->call));
+	if (attachment->where)
+		sp_path_where_cancel(sp_steal(&attachment->where));
 	sp_pump_stop(attachment->pump);
 }
 

@@ -1,7 +1,7 @@
 /*
- * One stream operation for a attachment, from asking for it to its end (05-routing, Filters;
- * 06-streams, Verbs): a call with its one repair, the stream on descriptors of this process, and
- * after a cut, where the operation may be repeated (07-operations), one more: once the registry
+ * One stream operation for a client, from asking for it to its end (05-routing, Filters;
+ * 06-streams, Verbs): a call with its one repair, the stream between it and what is at our side,
+ * and after a cut, where the operation may be repeated (07-operations), one more: once the registry
  * shows a newer route than the one that was cut, by the same admission. Nothing moves to another
  * execution by itself.
  */
@@ -19,33 +19,38 @@
 
 struct sp_attachment;
 
-/* Borrowed for its life, but for the descriptors of `pump`, which are taken. */
+/* Borrowed for its life. */
 struct sp_attachment_options {
+	struct ev_loop *loop;
 	struct sp_path *path;
 	const struct sp_who *who;
 	const char *op, *sandbox;
 	json_t *args;
-	struct sp_pump_options pump;
+	const struct sp_side *side;
+	void *side_context;
 	/* How long a newer route is waited for after a cut, milliseconds. 0: a cut is the end. */
 	int64_t reattach_ms;
-	/* The session's output begins where we do: after a cut it goes on at the byte where it was
-	 * left, and not with all that is kept. */
-	bool from_start;
+	/* A stream that was opened again and is cut later may be opened again, too. Else that is
+	 * for the first cut alone. */
+	bool each_cut;
 };
 
 enum sp_attachment_event {
 	SP_ATTACHMENT_OPENED,
 	SP_ATTACHMENT_CUT,      /* and a newer route is waited for */
 	SP_ATTACHMENT_REOPENED, /* on another execution, or another attempt */
-	SP_ATTACHMENT_GAP,      /* going on where it was left is not possible; what is kept comes */
+	SP_ATTACHMENT_GAP,      /* before `reopened`: output does not go on where it was left */
 };
 
 struct sp_attachment_news {
 	enum sp_attachment_event event;
-	const char *lease;            /* opened, reopened */
-	int64_t epoch;                /* ... */
-	const struct sp_route *route; /* that is, or was, open */
-	const char *words;            /* cut: why; "": nobody could say */
+	const char *lease;             /* opened, reopened */
+	int64_t epoch;                 /* ... */
+	const struct sp_route *route;  /* that is, or was, open */
+	const struct sp_route *before; /* reopened: that was cut */
+	const char *words;             /* cut: why; "": nobody could say */
+	int64_t missing; /* gap: bytes that are not kept any more; -1: not known, and what comes may
+			    have come before */
 };
 
 enum sp_attachment_ending {
@@ -65,7 +70,6 @@ struct sp_attachment_end {
 
 struct sp_attachment_handlers {
 	void (*told)(void *context, const struct sp_attachment_news *news);
-	size_t (*on_input)(void *context, const char *bytes, size_t size); /* as in client/pump.h */
 	/* Last, from the loop. It is still to be freed, not from within. */
 	void (*ended)(void *context, const struct sp_attachment_end *end);
 };
@@ -79,7 +83,7 @@ int sp_attachment_new(const struct sp_attachment_options *options,
 void sp_attachment_stop(struct sp_attachment *attachment);
 void sp_attachment_free(struct sp_attachment *attachment); /* NULL is fine */
 
-/* Bytes of output that were given out so far. */
+/* Bytes of output that our side has taken so far. */
 uint64_t sp_attachment_received(const struct sp_attachment *attachment);
 
 /* While it is open: the terminal has this size now. */

@@ -1,7 +1,8 @@
 /*
- * The client end of a stream (06-streams, Frames): descriptors of this process on one side, frames
- * on the other. It outlives a stream that was cut: the next one goes on where input and output
- * are. Memory is bounded; what output does not take is not read from the stream.
+ * The client end of a stream (06-streams, Frames). It outlives a stream that was cut: the next one
+ * goes on where input and output are. What is at its other side is its owner's: descriptors
+ * (client/ends.h), or a connection that has frames of its own. Memory is bounded; what that side
+ * does not take is not read from the stream.
  */
 #ifndef SP_CLIENT_PUMP_H
 #define SP_CLIENT_PUMP_H
@@ -11,22 +12,35 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
+#include "stream/frame.h"
 #include "stream/status.h"
 
 struct sp_pump;
 
-struct sp_pump_options {
-	struct ev_loop *loop;
-	int in, out, err; /* not blocking (base/io.h); taken */
-	/* Output is lines: each is given out whole, and of one that a cut leaves half nothing. */
-	bool lines;
+/* The other side. Called from the loop, or from within the pump's own functions. */
+struct sp_side {
+	/* A stream is open: input may be put. */
+	void (*opened)(void *context, struct sp_pump *pump);
+	/* It is no more: ended, cut or stopped. */
+	void (*closed)(void *context);
+	/* Output, or error: how many bytes were taken. Fewer than all: no more comes before
+	 * sp_pump_resume. */
+	size_t (*output)(void *context, enum sp_frame_type type, const char *bytes, size_t size);
+	/* No more output comes, in this stream or another. */
+	void (*output_end)(void *context);
+	/* There is room for input again. */
+	void (*room)(void *context);
+	/* A line of our own (LF to be added) between those of the output, which are lines. */
+	int (*say)(void *context, const char *line);
+	/* Nobody takes output any more. */
+	bool (*gone)(void *context);
 };
 
 enum sp_pump_ending {
 	SP_PUMP_STATUS, /* the guest's last word has come */
 	SP_PUMP_CUT,    /* the connection ended before it */
-	SP_PUMP_CLOSED, /* nobody reads our output any more, and it was not cut before */
-	SP_PUMP_FAILED, /* what came is no stream, or our output failed: `code` */
+	SP_PUMP_CLOSED, /* nobody takes output any more, and it was not cut before */
+	SP_PUMP_FAILED, /* what came is no stream, or the other side failed: `code` */
 };
 
 struct sp_pump_end {
@@ -35,35 +49,47 @@ struct sp_pump_end {
 	int code;
 };
 
-struct sp_pump_handlers {
-	/* Looks at input before it goes; how many of its bytes go. NULL: all. */
-	size_t (*on_input)(void *context, const char *bytes, size_t size);
-	/* The stream has ended, and is gone. */
-	void (*on_end)(void *context, const struct sp_pump_end *end);
-};
+/* The stream has ended, and is gone. */
+typedef void sp_pump_fn(void *context, const struct sp_pump_end *end);
 
-/* -ENOMEM or 0; `options`' descriptors are taken in either case. */
-int sp_pump_new(const struct sp_pump_options *options, const struct sp_pump_handlers *handlers,
-    void *context, struct sp_pump **ret);
+/* `side` and its context are borrowed. -ENOMEM or 0. */
+int sp_pump_new(struct ev_loop *loop, const struct sp_side *side, void *side_context,
+    sp_pump_fn *ended, void *context, struct sp_pump **ret);
 void sp_pump_free(struct sp_pump *pump); /* NULL is fine */
 
 /* An open stream: `fd` (not blocking) is taken, the `size` bytes that came with it are copied.
  * -ENOMEM or 0. */
 int sp_pump_begin(struct sp_pump *pump, int fd, const char *rest, size_t size);
 
-/* A line of our own (LF added) between those of the stream. SP_E_TOO_LARGE: it does not fit. */
-int sp_pump_say(struct sp_pump *pump, const char *line);
+/* Bytes of input that sp_pump_put would take now; 0: none, or no stream is open. */
+size_t sp_pump_room(const struct sp_pump *pump);
+
+/* Asks for `room`, once there is some. */
+void sp_pump_ask_room(struct sp_pump *pump);
+
+/* Gives input; how many bytes were taken. After fewer than all `room` follows. */
+size_t sp_pump_put(struct sp_pump *pump, const char *bytes, size_t size);
+
+/* Of the open stream there is no more input. */
+void sp_pump_end_input(struct sp_pump *pump);
 
 /* While a stream is open: the terminal has this size now. */
 void sp_pump_resize(struct sp_pump *pump, unsigned rows, unsigned cols);
 
-/* Ends the stream, if one is open; on_end is not called. */
+/* Output is taken again. */
+void sp_pump_resume(struct sp_pump *pump);
+
+/* Ends the stream, if one is open, for this reason. */
+void sp_pump_end(struct sp_pump *pump, enum sp_pump_ending ending, int code);
+
+/* Was it cut, which may not have been read yet? False without a stream. Not from within
+ * `output`. */
+bool sp_pump_lost(struct sp_pump *pump);
+
+/* Ends the stream, if one is open; nobody is told but the other side. */
 void sp_pump_stop(struct sp_pump *pump);
 
-/* Nobody reads our output any more: it was a pipe or socket whose other end is gone. */
-bool sp_pump_output_gone(const struct sp_pump *pump);
-
-/* Bytes of output that were given out, of all streams together. */
+/* Bytes of output that were taken, of all streams together. */
 uint64_t sp_pump_received(const struct sp_pump *pump);
 
 #endif

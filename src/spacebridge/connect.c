@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cli/cli.h"
 #include "client/attachment.h"
+#include "client/ends.h"
 #include "client/setup.h"
 #include "record/json.h"
 #include "spacebridge/verbs.h"
@@ -186,8 +187,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 static int run(struct connect *connect, struct sp_client_setup *setup,
     const struct sp_attachment_options *options, struct sp_err *err)
 {
-	static const struct sp_attachment_handlers handlers = {
-	    .told = told, .on_input = on_input, .ended = ended};
+	static const struct sp_attachment_handlers handlers = {.told = told, .ended = ended};
 	struct sp_attachment *attachment;
 	ev_timer look;
 	int bad = sp_attachment_new(options, &handlers, connect, &attachment, err);
@@ -215,6 +215,7 @@ int verb_connect(struct sp_cli *cli)
 	sp_cleanup(sp_client_setup_done) struct sp_client_setup setup = {.loop = NULL};
 	sp_auto_json json_t *args = NULL;
 	const struct form *form = NULL;
+	struct sp_ends *ends = NULL;
 	struct sp_err err = {0};
 	int64_t wait;
 	int bad;
@@ -228,22 +229,27 @@ int verb_connect(struct sp_cli *cli)
 	    sp_cli_text(cli, "port") ? take_port(cli, &form, &args) : take_form(cli, &form, &args);
 	if (bad)
 		return bad;
-	struct sp_attachment_options options = {.who = &setup.who,
+	struct sp_ends_options options = {.lines = strcmp(form->op, "file.watch") == 0,
+	    .on_input = on_input,
+	    .context = &connect};
+	struct sp_attachment_options attaching = {.who = &setup.who,
 	    .op = form->op,
 	    .sandbox = connect.sandbox,
 	    .args = args,
-	    .pump = {.lines = strcmp(form->op, "file.watch") == 0},
+	    .side = &sp_ends_side,
 	    .reattach_ms = wait * 1000};
 	connect.takes_input = form->input;
 	connect.tree = strncmp(form->op, "tree.", 5) == 0;
 	bad = sp_client_setup_init(cli, &setup, &err);
 	if (!bad)
-		bad = sp_client_ends(
-		    form->input, &options.pump.in, &options.pump.out, &options.pump.err, &err);
-	if (!bad) {
-		options.path = setup.path;
-		options.pump.loop = connect.loop = setup.loop;
-		bad = run(&connect, &setup, &options, &err);
-	}
+		bad = sp_client_ends(form->input, &options.in, &options.out, &options.err, &err);
+	options.loop = attaching.loop = connect.loop = setup.loop;
+	attaching.path = setup.path;
+	if (!bad && sp_ends_new(&options, &ends) < 0)
+		bad = sp_fail(&err, -ENOMEM, "out of memory");
+	attaching.side_context = ends;
+	if (!bad)
+		bad = run(&connect, &setup, &attaching, &err);
+	sp_ends_free(ends);
 	return bad ? sp_cli_fail(cli, &err) : connect.exit;
 }

@@ -21,7 +21,7 @@ struct stream {
 	char *caller, *id_json;
 	char kid[SP_KID_SIZE], jti[SP_JTI_SIZE];
 	int64_t received_us, opened_ms;
-	int64_t from; /* as in bridge/answer.h */
+	int64_t from;  /* as in bridge/answer.h */
 	char *rest[2]; /* what came behind the lines, by way; heap */
 	size_t rest_size[2];
 	struct sp_lease *lease;

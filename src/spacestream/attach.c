@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "client/attachment.h"
+#include "client/ends.h"
 #include "client/setup.h"
 #include "record/json.h"
 #include "spacestream/hangup.h"
@@ -27,9 +28,9 @@ struct attach {
 	int64_t wait_ms;
 	struct sp_call *call;
 	struct sp_attachment *attachment;
+	struct sp_ends *ends;
 	struct hangup hangup;
 	struct terminal terminal;
-	struct sp_route route; /* that is, or was, open */
 	bool opened_here, open, has_left;
 	int exit, signal;
 	struct sp_err err; /* told at the end, when the terminal is itself again */
@@ -80,15 +81,21 @@ static void note_open(struct attach *attach, const struct sp_attachment_news *ne
 	    attach->sandbox, attach->session, (long long)news->route->execution, news->lease,
 	    (long long)news->epoch);
 	attach->open = true;
-	attach->route = *news->route;
 	on_resized(attach);
+}
+
+static void say_gap(const struct attach *attach, int64_t missing)
+{
+	if (missing < 0)
+		say(attach, "%s: some output may be missing or come twice", attach->sandbox);
+	else
+		say(attach, "%s: %lld bytes of output are not kept any more", attach->sandbox,
+		    (long long)missing);
 }
 
 static void told(void *context, const struct sp_attachment_news *news)
 {
 	struct attach *attach = context;
-	struct sp_route before = attach->route;
-
 	switch (news->event) {
 	case SP_ATTACHMENT_OPENED:
 		note_open(attach, news);
@@ -96,7 +103,7 @@ static void told(void *context, const struct sp_attachment_news *news)
 	case SP_ATTACHMENT_CUT:
 		attach->open = false;
 		say(attach, "%s: cut from execution %lld%s%s; waiting for a newer route",
-		    attach->sandbox, (long long)before.execution, *news->words ? ": " : "",
+		    attach->sandbox, (long long)news->route->execution, *news->words ? ": " : "",
 		    news->words);
 		terminal_wait(&attach->terminal, true);
 		break;
@@ -105,12 +112,12 @@ static void told(void *context, const struct sp_attachment_news *news)
 		say(attach,
 		    "%s: attached again: execution %lld attempt %lld, before %lld attempt %lld",
 		    attach->sandbox, (long long)news->route->execution,
-		    (long long)news->route->attempt, (long long)before.execution,
-		    (long long)before.attempt);
+		    (long long)news->route->attempt, (long long)news->before->execution,
+		    (long long)news->before->attempt);
 		note_open(attach, news);
 		break;
 	case SP_ATTACHMENT_GAP:
-		say(attach, "%s: some output may be missing or come twice", attach->sandbox);
+		say_gap(attach, news->missing);
 		break;
 	}
 }
@@ -188,22 +195,26 @@ static void on_signal(void *context, int number)
 
 static int start_stream(struct attach *attach, struct sp_err *err)
 {
-	static const struct sp_attachment_handlers handlers = {
-	    .told = told, .on_input = on_input, .ended = on_ended};
+	static const struct sp_attachment_handlers handlers = {.told = told, .ended = on_ended};
 	static const struct terminal_handlers at_terminal = {
 	    .resized = on_resized, .left = on_left, .ended = on_signal};
 	sp_auto_json json_t *args = json_pack("{s:s}", "session", attach->session);
 	bool raw = attach->is_terminal && isatty(STDIN_FILENO);
-	struct sp_attachment_options options = {.path = attach->setup.path,
+	struct sp_ends_options ends = {
+	    .loop = attach->setup.loop, .on_input = on_input, .context = attach};
+	struct sp_attachment_options options = {.loop = attach->setup.loop,
+	    .path = attach->setup.path,
 	    .who = &attach->setup.who,
 	    .op = "exec.attach",
 	    .sandbox = attach->sandbox,
 	    .args = args,
-	    .pump = {.loop = attach->setup.loop},
-	    .reattach_ms = attach->wait_ms,
-	    .from_start = attach->opened_here};
-	int bad = sp_client_ends(true, &options.pump.in, &options.pump.out, &options.pump.err, err);
+	    .side = &sp_ends_side,
+	    .reattach_ms = attach->wait_ms};
+	int bad = sp_client_ends(true, &ends.in, &ends.out, &ends.err, err);
 
+	if (!bad && sp_ends_new(&ends, &attach->ends) < 0)
+		bad = sp_fail(err, -ENOMEM, "out of memory");
+	options.side_context = attach->ends;
 	if (!bad)
 		bad = sp_attachment_new(&options, &handlers, attach, &attach->attachment, err);
 	if (!bad)
@@ -372,6 +383,7 @@ static void clean_up(struct attach *attach)
 	terminal_end(&attach->terminal);
 	sp_client_setup_done(&attach->setup);
 	sp_attachment_free(attach->attachment);
+	sp_ends_free(attach->ends);
 }
 
 int spacestream_attach(struct sp_cli *cli)

@@ -143,19 +143,29 @@ spacebridge: connect: s-42: opened again
 spacebridge: connect: s-42: the stream was cut"
 }
 
-@test "where what was left off is not kept any more, all that is kept comes, and that is said" {
-	# Only who opened the session asks for a place in it.
-	control 'answer {"status":"ok","result":{"session":"e-1"}}' "open l; out one; sh $WORLD/publish 8; cut" "$DENY" \
+@test "where what was left off is not kept any more, what is kept comes, and how much is missing is said" {
+	# Only who was told where its output begins asks for a place in it: from there on, and anew each time.
+	control 'answer {"status":"ok","result":{"session":"e-1"}}' "open l 0; out one; sh $WORLD/publish 8; cut" "$DENY" \
 		'answer {"status":"error","error":"op","errno":"ERANGE","message":"of the output bytes 9 to 12 are kept"}' \
-		"open l; out kept; $OKAY"
+		"open l 9; out kept; $OKAY" \
+		"open l 100; out one; sh $WORLD/publish 9; cut" "$DENY" "open l 103; out two; $OKAY" \
+		"open l 100; out one; sh $WORLD/publish 10; cut" "$DENY" \
+		'answer {"status":"error","error":"op","errno":"ERANGE","message":"of the output bytes 0 to 50 are kept"}' \
+		"open l 0; out all; $OKAY" \
+		"open l; out one; sh $WORLD/publish 11; cut" "$DENY" "open l; out all; $OKAY"
 	run -0 --separate-stderr spacestream attach s-42 --exec -- cmd </dev/null
 	assert_output onekept
-	assert_line --index 0 onekept
+	assert_regex "$stderr" 'waiting for a newer route.*: 6 bytes of output are not kept any more.*attached again'
+	run -0 --separate-stderr spacestream attach s-42 e-1 </dev/null
+	assert_output onetwo
+	assert_regex "$stderr" 'waiting for a newer route.*attached again'
+	run -0 --separate-stderr spacestream attach s-42 e-1 </dev/null
+	assert_output oneall
 	assert_regex "$stderr" 'waiting for a newer route.*some output may be missing or come twice.*attached again'
-	run jq -c 'select(.op == "exec.attach").args' "$WORLD/log"
-	assert_output '{"session":"e-1"}
-{"session":"e-1","from":3}
-{"session":"e-1"}'
+	run -0 --separate-stderr spacestream attach s-42 e-1 </dev/null
+	assert_output oneall
+	run jq -c 'select(.op == "exec.attach").args.from' "$WORLD/log"
+	assert_output $'null\n3\nnull\nnull\n103\nnull\n103\nnull\nnull\nnull'
 }
 
 @test "without a newer route the wait ends in time; a cancelled stream is not waited for" {

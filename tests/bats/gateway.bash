@@ -44,14 +44,6 @@ while True:
 # taken PORT: does somebody listen there?
 taken() { (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# npm_ws: the package ws in $PEERS; for setup_file, before others need it.
-npm_ws() {
-	export PEERS=$BATS_FILE_TMPDIR/peers
-	command -v npm >/dev/null || return 0
-	mkdir "$PEERS"
-	npm install --prefix "$PEERS" --no-audit --no-fund --silent ws >/dev/null 2>&1 || rm -rf "$PEERS"
-}
-
 # start_vmm [OPTION...]: the VMM, and the guest's agent behind it.
 start_vmm() {
 	start agent spacebridge guest --listen "unix:$W/agent.sock" --root "$W/tree" --cid 42

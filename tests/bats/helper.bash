@@ -26,6 +26,13 @@ skip_or_fail() {
 	skip "$1 is missing"
 }
 
+# npm_peers: npm's packages among the tests' peers, in $PEERS; for setup_file. Without a registry there is none.
+npm_peers() {
+	export PEERS=$ROOT/build/peers
+	export NODE_PATH=$PEERS/node_modules
+	! command -v npm >/dev/null || "$ROOT/tests/fixtures/peers/install" "$PEERS" || true
+}
+
 # start NAME CMD...: runs a server in the background until stop_all and returns once it said READY=1. Its pid is in
 # $STARTED and in NAME.pid, what it wrote in NAME.out and NAME.err, all in $BATS_TEST_TMPDIR, or in $SERVERS where a file
 # has servers for all of its tests. $START_IN: a command that runs it elsewhere.

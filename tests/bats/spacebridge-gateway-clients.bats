@@ -6,7 +6,7 @@ load gateway
 # Where Debian has nginx, and users other than root do not look.
 PATH=$PATH:/usr/sbin
 
-setup_file() { npm_ws; }
+setup_file() { npm_peers; }
 
 need() { command -v "$1" >/dev/null || skip_or_fail "$1"; }
 
@@ -151,7 +151,7 @@ front() {
 # page_server: a page, what it fetches and its WebSocket, behind the guest's $PORT. /held is answered after the page
 # has fetched /done: a browser's load event, upon which it prints the page, waits for it.
 page_server() {
-	cat >"$PEERS/page.cjs" <<-'END'
+	cat >"$W/page.cjs" <<-'END'
 		const { WebSocketServer } = require('ws'), fs = require('fs'), http = require('http');
 		const [portFile, page, log] = process.argv.slice(2);
 		let held = [], done = false;
@@ -193,7 +193,7 @@ page_server() {
 		</script>
 	END
 	: >"$W/service.log"
-	node "$PEERS/page.cjs" "$W/page.port" "$W/page.html" "$W/service.log" 3>&- >/dev/null 2>"$W/page.err" &
+	node "$W/page.cjs" "$W/page.port" "$W/page.html" "$W/service.log" 3>&- >/dev/null 2>"$W/page.err" &
 	echo $! >"$BATS_TEST_TMPDIR/page.pid"
 	disown "$!"
 	eventually test -e "$W/page.port" || fail "$(cat "$W/page.err")"
@@ -212,7 +212,7 @@ browse() {
 @test "Chromium loads a page through the gateway, and the page opens a WebSocket with its capability" {
 	need chromium
 	need nginx
-	[ -e "$PEERS/node_modules/ws" ] || skip_or_fail 'npm package ws (no registry reached)'
+	[ -e "$PEERS/installed" ] || skip_or_fail 'npm package ws (no registry reached)'
 	start_vmm
 	install
 	page_server

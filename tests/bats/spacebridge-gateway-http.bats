@@ -3,7 +3,7 @@
 load helper
 load gateway
 
-setup_file() { npm_ws; }
+setup_file() { npm_peers; }
 
 # web: an HTTP/1.1 server in the guest, and the gateway before it.
 web() {
@@ -275,10 +275,10 @@ status() {
 }
 
 @test "the npm client opens a WebSocket, its capability in either place" {
-	[ -e "$PEERS/node_modules/ws" ] || skip_or_fail 'npm package ws (no registry reached)'
+	[ -e "$PEERS/installed" ] || skip_or_fail 'npm package ws (no registry reached)'
 	start_vmm
 	install
-	cat >"$PEERS/server.cjs" <<-'END'
+	cat >"$W/server.cjs" <<-'END'
 		const { WebSocketServer } = require('ws'), fs = require('fs');
 		const server = new WebSocketServer({ host: '127.0.0.1', port: 0 }, () => {
 			fs.writeFileSync(process.argv[2] + '.new', String(server.address().port));
@@ -289,7 +289,7 @@ status() {
 			socket.on('message', (data, binary) => socket.send(data, { binary }));
 		});
 	END
-	cat >"$PEERS/client.cjs" <<-'END'
+	cat >"$W/client.cjs" <<-'END'
 		const WebSocket = require('ws');
 		const [path, protocols, headers] = process.argv.slice(2);
 		const socket = new WebSocket('ws+unix:' + path + ':/chat', JSON.parse(protocols), { headers: JSON.parse(headers) });
@@ -303,17 +303,17 @@ status() {
 		socket.on('unexpected-response', (request, response) => { console.log(response.statusCode); process.exit(1); });
 		socket.on('close', (code) => console.log(code));
 	END
-	node "$PEERS/server.cjs" "$W/ws.port" 3>&- >/dev/null 2>&1 &
+	node "$W/server.cjs" "$W/ws.port" 3>&- >/dev/null 2>&1 &
 	echo $! >"$BATS_TEST_TMPDIR/server.pid"
 	eventually test -e "$W/ws.port"
 	PORT=$(cat "$W/ws.port")
 	start_gateway --http
-	run timeout 60 node "$PEERS/client.cjs" "$GATEWAY" '["chat"]' "{\"Authorization\":\"Bearer $(mint websocket)\"}"
+	run timeout 60 node "$W/client.cjs" "$GATEWAY" '["chat"]' "{\"Authorization\":\"Bearer $(mint websocket)\"}"
 	assert_line --index 1 'chat true'
 	assert_line --index 2 1000
-	run timeout 60 node "$PEERS/client.cjs" "$GATEWAY" "[\"chat\",\"$(mint websocket)\"]" '{}'
+	run timeout 60 node "$W/client.cjs" "$GATEWAY" "[\"chat\",\"$(mint websocket)\"]" '{}'
 	refute_output --partial v4.public
 	assert_line --index 1 'chat true'
-	run timeout 60 node "$PEERS/client.cjs" "$GATEWAY" '["chat"]' "{\"Authorization\":\"Bearer $(mint websocket --execution 6)\"}"
+	run timeout 60 node "$W/client.cjs" "$GATEWAY" '["chat"]' "{\"Authorization\":\"Bearer $(mint websocket --execution 6)\"}"
 	assert_output 409
 }

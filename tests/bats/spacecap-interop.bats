@@ -2,21 +2,12 @@
 # spacecap and two independent PASETO libraries, npm's paseto and paseto-ts: each reads what the other has signed.
 load helper
 
-setup_file() {
-	export PEERS=$BATS_TEST_DIRNAME/../../build/peers
-	mkdir -p "$PEERS"
-	PEERS=$(cd "$PEERS" && pwd)
-	cmp -s "$BATS_TEST_DIRNAME/../fixtures/peers/package.json" "$PEERS/package.json" && return
-	command -v npm >/dev/null || return 0
-	cp "$BATS_TEST_DIRNAME/../fixtures/peers/package.json" "$PEERS/package.json"
-	# An install that failed is tried again next time.
-	npm install --prefix "$PEERS" --no-audit --no-fund --silent >/dev/null 2>&1 || rm "$PEERS/package.json"
-}
+setup_file() { npm_peers; }
 
 setup() {
 	command -v node >/dev/null || skip_or_fail 'node (Debian package nodejs)'
 	command -v npm >/dev/null || skip_or_fail npm
-	[ -e "$PEERS/package.json" ] || skip_or_fail 'npm packages paseto and paseto-ts (no registry reached)'
+	[ -e "$PEERS/installed" ] || skip_or_fail 'npm packages paseto and paseto-ts (no registry reached)'
 	cd "$BATS_TEST_TMPDIR" || return
 	spacecap keygen -o a.key >/dev/null
 	spacecap pubkey a.key >a.pub

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/base64.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "cli/cli.h"
+#include "client/args.h"
 #include "client/attachment.h"
 #include "client/ends.h"
 #include "client/setup.h"
@@ -125,21 +125,6 @@ static int take_port(struct sp_cli *cli, const struct form **ret_form, json_t **
 	return 0;
 }
 
-/* A path need not be UTF-8. */
-static json_t *argument_json(const char *name, const char *text)
-{
-	size_t size = strlen(text), room = sp_base64_room(size, false);
-	sp_auto_free char *data = NULL;
-
-	if (sp_utf8_valid(text, size) || strcmp(name, "path") != 0)
-		return json_pack("{s:s}", name, text);
-	data = malloc(room);
-	if (!data)
-		return NULL;
-	sp_base64_encode_public(text, size, false, data, room);
-	return json_pack("{s:s}", "path_data", data);
-}
-
 static int take_form(struct sp_cli *cli, const struct form **ret_form, json_t **ret_args)
 {
 	const char *op = sp_cli_argument(cli, 0), *argument = sp_cli_argument(cli, 1);
@@ -157,7 +142,9 @@ static int take_form(struct sp_cli *cli, const struct form **ret_form, json_t **
 	if (sp_cli_flag(cli, "recursive") && !form->recursive)
 		return sp_cli_usage(cli, "--recursive goes with file.watch");
 	*ret_form = form;
-	*ret_args = argument_json(form->argument, argument);
+	*ret_args = strcmp(form->argument, "path") == 0
+			? sp_args_path(argument)
+			: json_pack("{s:s}", form->argument, argument);
 	if (!*ret_args)
 		return sp_cli_usage(cli, "%s: what is no UTF-8 is no %s", op, form->argument);
 	if (sp_cli_flag(cli, "recursive"))

@@ -140,6 +140,18 @@ assert_served() {
 	assert_output '{"status":"refused","decision":"refresh-route","reason":"absent","hop":"sbx-manager"}'
 }
 
+# The same over HTTP, whose caller has no token; its socket is seen from out here.
+assert_web_served() {
+	local at=/proc/$LEADER/root/run/space-http.sock
+
+	run -0 timeout 120 curl -sS --unix-socket "$at" http://x/healthz
+	assert_output '{"status":"ok"}'
+	run -0 timeout 120 curl -sS --unix-socket "$at" -o /dev/null -w '%{http_code}' -H 'Content-Type: application/json' \
+		-H "Authorization: Bearer space-token:token:$(head -c 32 /dev/zero | base64 | tr -d =)" \
+		-d '{"op":"ping","sandbox":"s-42","args":{}}' http://x/v1/ops
+	assert_output 403
+}
+
 @test "what README.Debian says makes services that serve" {
 	local route='{"execution":7,"worker":"worker-a","substrate":"host","activation":"a","attempt":1}'
 
@@ -148,11 +160,13 @@ assert_served() {
 	inside sh -ec "cd /root && $(commands 2)"
 	inside sh -ec "$(commands 3)" 2>&1
 	inside sh -ec "$(commands 4)"
+	inside sh -ec "$(commands 5)" 2>&1
 	inside spacerouted grant --principal uid:0 --sandbox s-42 --ops ping >/dev/null
 	echo "{\"sandbox\":\"s-42\",\"route\":$route,\"endpoint\":\"unix:/run/space/manager.sock\"}" |
 		inside spacerouted publish >/dev/null
 	assert_served
-	run -0 inside systemctl is-active space-{signer,cache,manager}.service
+	assert_web_served
+	run -0 inside systemctl is-active space-{signer,cache,manager,http}.service
 	run -0 inside systemctl is-system-running --wait
 	assert_output running
 }
@@ -162,6 +176,7 @@ pids() {
 	property space-signer MainPID
 	property space-cache MainPID
 	property space-manager MainPID
+	property space-http MainPID
 	property space-guest MainPID
 }
 
@@ -181,8 +196,9 @@ pids() {
 	inside md5sum -c --quiet <"$BATS_TEST_TMPDIR/sums"
 	assert_equal "$(units enabled)" "$enabled"
 	assert_served
+	assert_web_served
 	run -1 grep -xF "$before" <(pids)
-	run -0 inside systemctl is-active space-{signer,cache,manager,guest}.service
+	run -0 inside systemctl is-active space-{signer,cache,manager,http,guest}.service
 }
 
 @test "removal stops all and keeps configuration and state" {

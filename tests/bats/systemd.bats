@@ -12,14 +12,16 @@ setup_file() {
 	[ -n "$MISSING" ] || container_configure
 	[ -n "$MISSING" ] || container_boot
 	[ -z "$MISSING" ] || return 0
-	inside systemctl enable --quiet --now space-{signer,cache,manager,node-api}.socket space-{keys,prune}.timer \
+	inside systemctl enable --quiet --now space-{signer,cache,manager,node-api,http}.socket space-{keys,prune}.timer \
 		space-guest.service vmm.service
 	inside systemctl start space-keys.service
 	# Each by itself has all that it needs.
 	inside systemctl start space-cache.service
 	inside systemctl start space-manager.service
+	inside systemctl start space-http.service
 	inside systemctl enable --quiet --now space-host@s-42.service
 	inside spacerouted grant --principal uid:0 --sandbox '*' --ops 'ping,file.*,exec.*' >/dev/null
+	inside spacerouted grant --principal token:web --sandbox s-42 --ops 'ping,file.*' --token-file /root/token >/dev/null
 	activate
 }
 
@@ -76,6 +78,22 @@ assert_served() {
 	assert_json '.status == "ok" and (.result.text | startswith("1"))'
 }
 
+# web PATH [OPTION...]: asked over HTTP, by curl out here, at where the socket is seen from here.
+web() {
+	timeout 120 curl -sS --unix-socket "/proc/$LEADER/root/run/space-http.sock" "${@:2}" "http://x$1"
+}
+
+# web_ops OP [OPTION...]: of s-42, by the owner of the token.
+web_ops() {
+	web /v1/ops -H "Authorization: Bearer $(<"$MACHINE/root/token")" -H 'Content-Type: application/json' \
+		-d "{\"op\":\"$1\",\"sandbox\":\"s-42\",\"args\":{}}" "${@:2}"
+}
+
+assert_web_served() {
+	run -0 web_ops ping
+	assert_output '{"status":"ok","result":{}}'
+}
+
 # restart_guest: anew, and reached anew: a command is asked for once, and what goes by a link to the old one is lost.
 restart_guest() {
 	inside systemctl restart space-guest
@@ -92,8 +110,8 @@ restarted() {
 @test "every unit is there, enabled ones are active, and none has failed" {
 	run -0 inside systemctl is-system-running --wait
 	assert_output running
-	run -0 inside systemctl is-active space-{signer,cache,manager,node-api}.socket space-{keys,prune}.timer \
-		space-guest space-host@s-42 space-cache space-manager space-signer
+	run -0 inside systemctl is-active space-{signer,cache,manager,node-api,http}.socket space-{keys,prune}.timer \
+		space-guest space-host@s-42 space-cache space-manager space-signer space-http
 	run -0 inside systemctl list-unit-files --no-legend 'space*'
 	assert_equal "${#lines[@]}" "$(find "$ROOT/lib/systemd" -name 'space-*.*' -type f | wc -l)"
 }
@@ -143,6 +161,50 @@ restart space-keys-fetch.service"
 	assert_output '{"id":"1","status":"refused","decision":"deny","reason":"unauthorized","hop":"node-api"}'
 }
 
+@test "the owner of a token is served over HTTP, by a process that has but the way to cache, signer and manager" {
+	inside systemctl stop space-http.service
+	assert_web_served
+	run -0 web /v1/ops -w '%{http_code}' -d '{}' -H 'Content-Type: application/json'
+	assert_output $'{"status":"refused","decision":"deny","reason":"unauthorized","hop":"node-api"}\n401'
+	run -0 web_ops exec.list -w '%{http_code}'
+	assert_output $'{"status":"refused","decision":"deny","reason":"unauthorized","hop":"node-api"}\n403'
+	assert_confined space-http 0000000000000000
+	run -1 seen_by space-http touch /run/written
+	run -0 seen_by space-http stat -c %a /var/lib/space /home
+	assert_output $'0\n0'
+	run -0 inside stat -c '%U %a' "$(process space-http)" /run/space-http.sock
+	assert_output $'space-api 555\nroot 666'
+}
+
+# web_tls: as web_ops, in the machine's network.
+web_tls() {
+	timeout 120 nsenter --target "$LEADER" --net curl -sS --cacert "$BATS_TEST_TMPDIR/web.pem" -d '{"op":"ping","sandbox":"s-42","args":{}}' \
+		-H "Authorization: Bearer $(<"$MACHINE/root/token")" -H 'Content-Type: application/json' https://127.0.0.1:8443/v1/ops
+}
+
+@test "with two drop-ins HTTP is served over TLS, and to nobody by packets from elsewhere" {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=web -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$BATS_TEST_TMPDIR/web.key" -out "$BATS_TEST_TMPDIR/web.pem" 2>/dev/null
+	cp "$BATS_TEST_TMPDIR"/web.{pem,key} "$MACHINE/etc/space"
+	inside chown space-api /etc/space/web.key
+	inside chmod 600 /etc/space/web.key
+	container_drop_in space-http.socket '[Socket]' ListenStream= ListenStream=127.0.0.1:8443
+	container_drop_in space-http.service '[Service]' ExecStart= \
+		'ExecStart=/usr/bin/node-api --http --agent /run/space/signer.sock --tls-cert /etc/space/web.pem --tls-key /etc/space/web.key'
+	inside systemctl stop space-http.service
+	inside systemctl restart space-http.socket
+	run -0 web_tls
+	assert_output '{"status":"ok","result":{}}'
+	assert_equal "$(property space-http IPAddressDeny | tr " " "\n" | sort)" $'0.0.0.0/0\n::/0'
+	inside systemctl stop space-http.service
+	container_restore space-http.socket
+	container_restore space-http.service
+	inside rm /etc/space/web.pem /etc/space/web.key
+	inside systemctl restart space-http.socket
+	inside systemctl start space-http.service
+	assert_web_served
+}
+
 @test "the first request starts signer, cache and manager" {
 	inside systemctl stop space-{signer,cache,manager}.service
 	run -3 inside systemctl is-active space-{signer,cache,manager}.service
@@ -151,18 +213,19 @@ restart space-keys-fetch.service"
 	run -0 inside systemctl is-active space-{signer,cache,manager}.service
 }
 
-@test "signer, cache, manager and agent are started again after kill -9" {
+@test "signer, cache, manager, HTTP and agent are started again after kill -9" {
 	local unit before=()
 
-	for unit in space-{signer,cache,manager,guest}; do
+	for unit in space-{signer,cache,manager,http,guest}; do
 		before+=("$(property "$unit" NRestarts)")
 		inside systemctl kill --signal KILL "$unit"
 	done
-	for unit in space-{signer,cache,manager,guest}; do
+	for unit in space-{signer,cache,manager,http,guest}; do
 		eventually restarted "$unit" "${before[0]}"
 		before=("${before[@]:1}")
 	done
 	assert_served
+	assert_web_served
 }
 
 @test "a bridge that was killed does not come back; a new one is refused until it is enrolled" {
@@ -181,7 +244,7 @@ restart space-keys-fetch.service"
 	local unit before
 
 	assert_served
-	for unit in space-{signer,cache,manager,guest} space-host@s-42; do
+	for unit in space-{signer,cache,manager,http,guest} space-host@s-42; do
 		before=$(property "$unit" MainPID)
 		inside systemctl reload "$unit"
 		until [ "$(property "$unit" SubState)" != reload ]; do :; done
@@ -196,7 +259,7 @@ pings() {
 }
 
 @test "a server whose loop hangs is killed and, but for a bridge, started again" {
-	local unit last before=() units=(space-{signer,cache,manager} space-host@s-42)
+	local unit last before=() units=(space-{signer,cache,manager,http} space-host@s-42)
 
 	for unit in "${units[@]}"; do
 		container_drop_in "$unit.service" '[Service]' WatchdogSec=3s
@@ -212,7 +275,7 @@ pings() {
 		before+=("$(property "$unit" NRestarts)")
 		inside systemctl kill --signal STOP "$unit"
 	done
-	for unit in space-{signer,cache,manager}; do
+	for unit in space-{signer,cache,manager,http}; do
 		eventually restarted "$unit" "${before[0]}"
 		before=("${before[@]:1}")
 	done
@@ -505,7 +568,7 @@ elapse() {
 }
 
 @test "a unit that stops takes away none of the directories that others share" {
-	inside systemctl stop space-{signer,cache,manager,node-api}.socket space-{signer,cache,manager}.service
+	inside systemctl stop space-{signer,cache,manager,node-api,http}.socket space-{signer,cache,manager,http}.service
 	run -0 inside stat -c '%n %U:%G %a' /run/space /run/space/{bridge,leases} /var/lib/space /var/lib/space/{records,keys,used}
 	assert_output "/run/space root:space 750
 /run/space/bridge space-node:space 750
@@ -514,8 +577,9 @@ elapse() {
 /var/lib/space/records space-node:space-node 750
 /var/lib/space/keys root:root 755
 /var/lib/space/used space-node:space-node 700"
-	run -0 inside find /run/space -maxdepth 1 -type s
+	run -0 inside find /run /run/space -maxdepth 1 -type s -path '/run/space*'
 	assert_output ''
-	inside systemctl start space-{signer,cache,manager,node-api}.socket
+	inside systemctl start space-{signer,cache,manager,node-api,http}.socket
 	assert_served
+	assert_web_served
 }

@@ -113,6 +113,32 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libspace.a
 bench: all fixtures $(BENCHES)
 	@tests/bench/run $(if $(FORMAT),-o $(FORMAT)) $(if $(BASE),-b '$(BASE)') $(ONLY)
 
+# tests/fuzz/fuzz_WHAT.c: a libFuzzer program each, by clang, with all of libspace.a under the sanitizers. It begins with
+# tests/fuzz/corpus/WHAT; what it finds there is in build/fuzz/corpus/WHAT, and what breaks it in build/fuzz. The words
+# of tests/fuzz/WHAT.dict are tried, where there are any. `make fuzz FUZZ=WHAT FUZZ_SECONDS=3600`: one of them, for long.
+FUZZ ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_SECONDS ?= 30
+FUZZ_CC ?= clang
+FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FUZZ_COMPILE = $(FUZZ_CC) $(SP_CPPFLAGS) -U_FORTIFY_SOURCE $(SP_CFLAGS) -Wno-format-nonliteral $(FUZZ_SANITIZE) -MMD -MP
+FUZZ_OBJECTS := $(LIB_SOURCES:%.c=build/fuzz/obj/%.o)
+build/fuzz/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_COMPILE) -fsanitize=fuzzer-no-link -c -o $@ $<
+build/fuzz/libspace.a: $(FUZZ_OBJECTS)
+	@rm -f $@
+	$(Q)$(AR) rcsD $@ $^
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libspace.a
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_COMPILE) -fsanitize=fuzzer -o $@ $< build/fuzz/libspace.a -lhttp_parser $(SP_LIBS)
+fuzz: $(FUZZ:%=build/fuzz/fuzz_%)
+	@for what in $(FUZZ); do \
+		mkdir -p "build/fuzz/corpus/$$what" && \
+		build/fuzz/fuzz_$$what -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=40000 \
+			-verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$$what-" \
+			$$([ ! -e "tests/fuzz/$$what.dict" ] || echo "-dict=tests/fuzz/$$what.dict") \
+			"build/fuzz/corpus/$$what" "tests/fuzz/corpus/$$what" || exit 1; done
+
 # tests/lab: one trace of events under several rules of admission.
 LAB_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/lab/*.c)))
 $(BUILD)/lab: $(LAB_OBJECTS) $(BUILD)/libspace.a
@@ -142,7 +168,7 @@ captures: all fixtures
 	$(Q)tests/captures/terminal 96 60 'bin/demo -- tests/captures/explain 2>/dev/null' | \
 		tests/captures/svg 'spaceid explain' >doc/explain.svg
 
-C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
+C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.c tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
 SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
 	tests/fault/*.sh tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
@@ -240,7 +266,7 @@ deb: dist
 clean:
 	rm -rf build
 
-.PHONY: all unit unit-programs fixtures bench lab completions captures lint analyze asan install uninstall demo check check-guest \
+.PHONY: all unit unit-programs fixtures bench fuzz lab completions captures lint analyze asan install uninstall demo check check-guest \
 	deps dist deb clean
 # The tests' machines lie in there too.
 -include $(shell find $(BUILD) -path $(BUILD)/systemd -prune -o -path $(BUILD)/guest -prune -o -path $(BUILD)/deb -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -26,11 +26,12 @@ ssize_t sp_head_find(const char *bytes, size_t size, struct sp_err *err)
 			return bad(err, "a carriage return within a line");
 		if (byte == '\n' && (i == 0 || bytes[i - 1] != '\r'))
 			return bad(err, "a line end that is not CRLF");
-		if (byte == '\n' && i + 1 < size && (bytes[i + 1] == ' ' || bytes[i + 1] == '\t'))
-			return bad(err, "a folded line");
+		/* First: behind it comes no line, whatever a body begins with. */
 		if (byte == '\n' && (i == 1 || (i >= 3 && bytes[i - 2] == '\n')))
 			return i == 1 ? bad(err, "an empty line before the request")
 				      : (ssize_t)i + 1;
+		if (byte == '\n' && i + 1 < size && (bytes[i + 1] == ' ' || bytes[i + 1] == '\t'))
+			return bad(err, "a folded line");
 		if (byte == 127 || (byte < ' ' && byte != '\t' && byte != '\r' && byte != '\n'))
 			return bad(err, "a control character");
 	}

@@ -30,6 +30,8 @@ static const struct {
     END(GET "\r", 0),
     END(GET "\r\n", sizeof(GET) + 1),
     END(GET "\r\nbody\n\0", sizeof(GET) + 1),
+    END(GET "\r\n {}", sizeof(GET) + 1),
+    END(GET "\r\n\t", sizeof(GET) + 1),
     END(GET "X: a\tb\r\n\r\n", sizeof(GET) + 9),
     END("\r\n" GET "\r\n", -1),
     END("\n" GET, -1),

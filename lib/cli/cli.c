@@ -37,6 +37,8 @@ static void say(const struct sp_cli *cli, const char *words)
 	char clean[SP_ERR_MAX];
 
 	sp_cli_progress_end(cli);
+	if (cli->screen)
+		sp_screen_leave(cli->screen);
 	(void)snprintf(clean, sizeof(clean), "%s", words);
 	sp_text_printable(clean);
 	(void)fprintf(stderr, "%s: %s%s%s\n", cli->tool->name, cli->verb ? cli->verb->name : "",

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include "cli/cli.h"
+#include "cli/screen.h"
 
 #define SP_CLI_OPTIONS_MAX 48
 
@@ -23,7 +24,8 @@ struct sp_cli {
 	size_t count;
 	struct sp_config *config;
 	struct sp_cli_progress progress;
-	bool output_lost; /* a write to standard output failed, and was told */
+	struct sp_screen *screen; /* of a view; given back before anything else is said */
+	bool output_lost;         /* a write to standard output failed, and was told */
 };
 
 /* -c, -o, --color, -v, -q, -h: ended by one without a name. */

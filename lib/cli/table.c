@@ -272,11 +272,16 @@ static void print_row(const struct sp_table *table, FILE *out, const struct row 
 	(void)fputs(toned ? "\033[0m\n" : "\n", out);
 }
 
-int sp_table_print(const struct sp_table *table, FILE *out, bool color, unsigned width)
+void sp_table_keep(struct sp_table *table, unsigned kept)
+{
+	table->kept = kept;
+}
+
+int sp_table_print(struct sp_table *table, FILE *out, bool color, unsigned width)
 {
 	unsigned widths[COLUMNS_MAX] = {0};
 
-	(void)fit(table, widths, width);
+	table->shown = fit(table, widths, width);
 	for (size_t i = 0; i < table->count; i++)
 		print_row(table, out, &table->rows[i], color, widths, width);
 	return ferror(out) ? -EIO : 0;
@@ -284,7 +289,7 @@ int sp_table_print(const struct sp_table *table, FILE *out, bool color, unsigned
 
 void sp_table_stream(struct sp_table *table, unsigned kept, FILE *out, bool color, unsigned width)
 {
-	table->kept = kept;
+	sp_table_keep(table, kept);
 	table->wraps = true;
 	table->out = out;
 	table->color = color;

@@ -23,8 +23,11 @@ int sp_table_add(struct sp_table *table, enum sp_tone tone, const char *const *c
  */
 void sp_table_wrap(struct sp_table *table);
 
+/* Columns behind the first `kept` are left out, the last first, where they have no room. */
+void sp_table_keep(struct sp_table *table, unsigned kept);
+
 /* Pads columns; the widest is cut with an ellipsis so that lines fit `width` (0: no limit). */
-int sp_table_print(const struct sp_table *table, FILE *out, bool color, unsigned width);
+int sp_table_print(struct sp_table *table, FILE *out, bool color, unsigned width);
 
 /* For lists of any length: cells wrap, columns behind the first `kept` are left out, the last
  * first, where they have no room, and once SP_TABLE_HELD rows are there they go to `out`, and each

@@ -59,7 +59,7 @@ paint() {
 
 # print STATE CHECK MESSAGE [MEND]
 print() {
-	local state=$1 check=$2 message=$3 mend=${4:-} whole
+	local state=$1 check=$2 message=$3 mend=${4:-} shown
 
 	if [ "$output" = json ]; then
 		json_string "$message"
@@ -73,8 +73,8 @@ print() {
 		echo "$REPLY  $check: $message${mend:+; mend: $mend}"
 		return
 	fi
-	whole=$(wrap "$(printf '%-7s  %-12s ' "$state" "$check")" "$(printf '%22s' '')" '' "$message")
-	echo "$REPLY${whole:${#state}}"
+	shown=$(wrap "$(printf '%-7s  %-12s ' "$state" "$check")" "$(printf '%22s' '')" '' "$message")
+	echo "$REPLY${shown:${#state}}"
 	[ -z "$mend" ] || wrap '  mend: ' '    ' " \\" "$mend"
 }
 

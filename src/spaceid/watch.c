@@ -1,4 +1,4 @@
-/* spaceid watch: one line per change, as it is published. */
+/* spaceid watch: one line per change, as it is published; on a terminal what is so now. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "net/notify.h"
 #include "record/reason.h"
 #include "spaceid/verbs.h"
+#include "spaceid/watch_view.h"
 
 #define LOOK_MS        100 /* between looks whether the output is still there */
 #define TIMEOUT_WAIT_S 60  /* of --once and --until-epoch */
@@ -19,8 +20,9 @@ struct watch {
 	struct sp_store *store;
 	const char *sandbox; /* NULL: all */
 	bool once;
-	int64_t until_epoch; /* 0: none */
-	int64_t deadline;    /* ms; 0: none */
+	int64_t until_epoch;  /* 0: none */
+	int64_t deadline;     /* ms; 0: none */
+	struct sp_live *view; /* NULL: lines */
 };
 
 static const char *state_name(enum sp_page_state state)
@@ -30,6 +32,8 @@ static const char *state_name(enum sp_page_state state)
 
 static int put_change(const struct watch *watch, const struct sp_page_change *change)
 {
+	if (watch->view)
+		return spaceid_view_change(watch->view, watch->store, change);
 	if (sp_cli_json(watch->cli))
 		return sp_cli_put_json(watch->cli,
 		    json_pack("{sssssIsIss}", "sandbox", change->sandbox, "effect",
@@ -48,6 +52,8 @@ static int put_change(const struct watch *watch, const struct sp_page_change *ch
 /* Changes that came too fast to be seen singly: whoever needs them all lists the records again. */
 static int put_gap(const struct watch *watch)
 {
+	if (watch->view)
+		return spaceid_view_list(watch->view, watch->store, watch->sandbox);
 	if (sp_cli_json(watch->cli))
 		return sp_cli_put_json(watch->cli, json_pack("{sb}", "gap", 1));
 	return puts("gap: changes came too fast to be seen singly; list the records again") < 0;
@@ -133,6 +139,8 @@ static int follow(const struct watch *watch)
 	struct sp_page_change change;
 	struct sp_err err = {0};
 
+	if (watch->view && put_gap(watch))
+		return SP_EXIT_FAILED;
 	sp_notify("READY=1");
 	/* After the cursor: what comes between is either in force already or still to be drained.
 	 */
@@ -143,7 +151,7 @@ static int follow(const struct watch *watch)
 		enum step step = drain(watch, &cursor);
 		if (step != GO_ON)
 			return step == FINISHED ? SP_EXIT_DONE : SP_EXIT_FAILED;
-		if (output_gone())
+		if (watch->view ? sp_live_show(watch->view) : output_gone())
 			return SP_EXIT_DONE;
 		int64_t left = time_left(watch);
 		if (left <= 0)
@@ -180,5 +188,8 @@ int spaceid_watch(struct sp_cli *cli)
 	if (sp_page_ready(store, &err) < 0)
 		return sp_cli_fail(cli, &err);
 	watch.store = store;
-	return follow(&watch);
+	/* What ends by itself says so in a line. */
+	if (!watch.once && !watch.until_epoch)
+		bad = spaceid_view_open(cli, &watch.view);
+	return sp_live_end(watch.view, bad ? bad : follow(&watch));
 }

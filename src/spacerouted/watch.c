@@ -1,9 +1,11 @@
-/* spacerouted watch: what changes in the registry, a line each, from now or from a revision on. */
+/* spacerouted watch: what changes in the registry, a line each, from now or from a revision on; on
+ * a terminal what is so now. */
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 #include "base/io.h"
-#include "cli/table.h"
+#include "base/text.h"
+#include "cli/live.h"
 #include "record/json.h"
 #include "record/reason.h"
 #include "spacerouted/verbs.h"
@@ -13,13 +15,23 @@
 struct watch {
 	struct sp_cli *cli;
 	struct sp_registry *registry;
-	int64_t seen;      /* the revision of the last line */
-	bool lost;         /* something between that and now is not known any more */
-	bool failed;       /* nobody reads; told already */
-	int patience_ms;   /* before it is said that the registry does not answer */
-	int64_t silent_ms; /* monotonic, since it does not; 0: it does */
-	bool away;         /* said */
+	int64_t seen;         /* the revision of the last line */
+	bool lost;            /* something between that and now is not known any more */
+	bool failed;          /* nobody reads; told already */
+	int patience_ms;      /* before it is said that the registry does not answer */
+	int64_t silent_ms;    /* monotonic, since it does not; 0: it does */
+	bool away;            /* said */
+	struct sp_live *view; /* NULL: lines */
 };
+
+/* What is wrong, or not any more: on standard error, where that is not the view's. */
+static void say(struct watch *watch, const char *words, bool wrong)
+{
+	if (watch->view)
+		sp_live_note(watch->view, wrong ? words : NULL);
+	else
+		sp_cli_warn(watch->cli, "%s", words);
+}
 
 /* Said once, and once when it is back; a member that is left for another is no silence. */
 static void tell_presence(struct watch *watch, bool reached)
@@ -28,7 +40,7 @@ static void tell_presence(struct watch *watch, bool reached)
 
 	if (reached) {
 		if (watch->away)
-			sp_cli_warn(watch->cli, "the registry answers again");
+			say(watch, "the registry answers again", false);
 		watch->away = false;
 		watch->silent_ms = 0;
 		return;
@@ -37,7 +49,7 @@ static void tell_presence(struct watch *watch, bool reached)
 		watch->silent_ms = now;
 	if (watch->away || now - watch->silent_ms < watch->patience_ms)
 		return;
-	sp_cli_warn(watch->cli, "the registry does not answer; what changes is told when it does");
+	say(watch, "the registry does not answer; what changes is told when it does", true);
 	watch->away = true;
 }
 
@@ -55,6 +67,22 @@ static void put_words(struct watch *watch, const char *words, int64_t revision)
 	(void)snprintf(line, sizeof(line), "%s after revision %lld", words, (long long)revision);
 	sp_tone_print(stdout, sp_cli_color(watch->cli), SP_TONE_DIM, line);
 	watch->failed |= puts("") < 0;
+}
+
+/* `at`: when it changed, as far as is known. */
+static void put_row(
+    struct watch *watch, const char *sandbox, const struct sp_placement *placement, const char *at)
+{
+	const struct sp_route *route = &placement->route;
+	enum sp_tone tone = placement->retired ? SP_TONE_DIM : at ? SP_TONE_GOOD : SP_TONE_PLAIN;
+	char execution[24], attempt[24], revision[24];
+	const char *cells[SP_LIVE_CELLS] = {sandbox, execution, route->worker,
+	    placement->retired ? "retired" : "active", revision, at, attempt, route->activation};
+
+	(void)snprintf(execution, sizeof(execution), "%lld", (long long)route->execution);
+	(void)snprintf(attempt, sizeof(attempt), "%lld", (long long)route->attempt);
+	(void)snprintf(revision, sizeof(revision), "%lld", (long long)placement->revision);
+	watch->failed |= sp_live_put(watch->view, tone, cells, at != NULL) < 0;
 }
 
 static void put_route(
@@ -84,10 +112,16 @@ static void on_revoked(void *context, const char *subject, const char *pattern)
 static void on_routed(void *context, const char *sandbox, const struct sp_placement *placement)
 {
 	struct watch *watch = context;
+	char at[SP_TIME_SIZE];
 
 	if (watch->lost || watch->failed || placement->revision <= watch->seen)
 		return;
 	watch->seen = placement->revision;
+	if (watch->view) {
+		sp_time_format(sp_time_now(), at);
+		put_row(watch, sandbox, placement, at);
+		return;
+	}
 	put_route(watch, sandbox, placement);
 }
 
@@ -95,8 +129,23 @@ static int list_one(void *context, const char *sandbox, const struct sp_placemen
 {
 	struct watch *watch = context;
 
-	put_route(watch, sandbox, placement);
+	if (watch->view)
+		put_row(watch, sandbox, placement, NULL);
+	else
+		put_route(watch, sandbox, placement);
 	return watch->failed ? SP_E_CLOSED : 0;
+}
+
+/* That something was missed. */
+static void put_resync(struct watch *watch, int64_t now)
+{
+	if (watch->view)
+		sp_live_clear(watch->view);
+	else if (!sp_cli_json(watch->cli))
+		put_words(watch, "all routes: some changes were missed", watch->seen);
+	else
+		put(watch, json_pack("{sssIsI}", "event", "resync", "from", (json_int_t)watch->seen,
+			       "revision", (json_int_t)now));
 }
 
 /* Says that something was missed, and then all there is. */
@@ -107,11 +156,7 @@ static int list_again(struct watch *watch, struct sp_err *err)
 
 	if (bad)
 		return bad;
-	if (!sp_cli_json(watch->cli))
-		put_words(watch, "all routes: some changes were missed", watch->seen);
-	else
-		put(watch, json_pack("{sssIsI}", "event", "resync", "from", (json_int_t)watch->seen,
-			       "revision", (json_int_t)now));
+	put_resync(watch, now);
 	bad = sp_registry_list(watch->registry, list_one, watch, err);
 	sp_registry_snapshot_end(watch->registry);
 	if (!bad) {
@@ -124,11 +169,27 @@ static int list_again(struct watch *watch, struct sp_err *err)
 /* Until there may be something to tell, or nobody reads any more. */
 static void wait_for_change(struct watch *watch)
 {
-	struct pollfd fds[] = {{.fd = STDOUT_FILENO},
+	struct pollfd fds[2 + SP_SCREEN_FDS] = {{.fd = STDOUT_FILENO},
 	    {.fd = sp_registry_descriptor(watch->registry), .events = POLLIN}};
+	nfds_t count = 2;
 
-	(void)poll(fds, 2, fds[1].fd < 0 || watch->silent_ms ? LOOK_EVERY_MS : -1);
+	if (watch->view) {
+		sp_live_fds(watch->view, fds + 2);
+		count += SP_SCREEN_FDS;
+	}
+	(void)poll(fds, count, fds[1].fd < 0 || watch->silent_ms ? LOOK_EVERY_MS : -1);
 	watch->failed |= (fds[0].revents & POLLERR) != 0;
+}
+
+static void begin(struct watch *watch)
+{
+	if (watch->view)
+		watch->lost = true; /* all there is */
+	else if (!sp_cli_json(watch->cli))
+		put_words(watch, "watching what changes", watch->seen);
+	else
+		put(watch,
+		    json_pack("{sssI}", "event", "watching", "revision", (json_int_t)watch->seen));
 }
 
 static int follow(struct watch *watch)
@@ -138,17 +199,15 @@ static int follow(struct watch *watch)
 	struct sp_err err = {0};
 	bool reached;
 
-	if (!sp_cli_json(watch->cli))
-		put_words(watch, "watching what changes", watch->seen);
-	else
-		put(watch,
-		    json_pack("{sssI}", "event", "watching", "revision", (json_int_t)watch->seen));
+	begin(watch);
 	while (!watch->failed) {
 		/* While it cannot be reached the lines wait; none is lost. */
 		reached = sp_registry_poll(watch->registry, &changes, watch) >= 0;
 		tell_presence(watch, reached);
 		if (watch->lost && !watch->failed && list_again(watch, &err) < 0 && !watch->failed)
 			return sp_cli_fail(watch->cli, &err);
+		if (watch->view && sp_live_show(watch->view))
+			return SP_EXIT_DONE;
 		if (fflush(stdout) != 0)
 			break;
 		wait_for_change(watch);
@@ -156,13 +215,29 @@ static int follow(struct watch *watch)
 	return SP_EXIT_FAILED;
 }
 
+static int start(struct watch *watch)
+{
+	static const char *const headings[] = {"sandbox", "execution", "worker", "state",
+	    "revision", "changed", "attempt", "activation", NULL};
+	struct sp_err err = {0};
+	int64_t now;
+	int bad;
+
+	if (sp_registry_snapshot_begin(watch->registry, &now, &err) < 0)
+		return sp_cli_fail(watch->cli, &err);
+	sp_registry_snapshot_end(watch->registry);
+	if (!sp_cli_flag(watch->cli, "from"))
+		watch->seen = now;
+	sp_registry_resume(watch->registry, watch->seen);
+	bad = sp_cli_live(watch->cli, "routes, the last change first; q ends", "routes", headings,
+	    4, &watch->view);
+	return sp_live_end(watch->view, bad ? bad : follow(watch));
+}
+
 int spacerouted_watch(struct sp_cli *cli)
 {
 	auto_registry struct sp_registry *registry = NULL;
 	struct watch watch = {.cli = cli};
-	bool resumes = sp_cli_flag(cli, "from");
-	struct sp_err err = {0};
-	int64_t now;
 	int bad;
 
 	if (sp_cli_number(cli, "from", 0, 0, SP_INT_MAX, &watch.seen))
@@ -172,11 +247,5 @@ int spacerouted_watch(struct sp_cli *cli)
 		return bad;
 	watch.registry = registry;
 	watch.patience_ms = (int)sp_cli_config(cli)->registry_timeout_ms;
-	if (sp_registry_snapshot_begin(registry, &now, &err) < 0)
-		return sp_cli_fail(cli, &err);
-	sp_registry_snapshot_end(registry);
-	if (!resumes)
-		watch.seen = now;
-	sp_registry_resume(registry, watch.seen);
-	return follow(&watch);
+	return start(&watch);
 }

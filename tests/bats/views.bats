@@ -8,7 +8,10 @@ setup() {
 	captures=$ROOT/tests/captures
 }
 
-teardown() { stop_all; }
+teardown() {
+	[ -z "${LIVE:-}" ] || tmux -L "$LIVE" kill-server 2>/dev/null || :
+	stop_all
+}
 
 # drawn: the picture of standard input, without what surrounds its text.
 drawn() { "$captures/svg" 'A & B' | grep '^<text' | sed 's/ xml:space="preserve"//; s/ lengthAdjust="spacingAndGlyphs"//'; }
@@ -273,13 +276,159 @@ examples:
   spaceid show s-42 -o json | jq .route"
 }
 
-@test "changes of routes, a line each, as they come" {
+# live COLUMNS ROWS COMMAND: a terminal of this size, with a shell that runs COMMAND and then says how it ended.
+live() {
+	# shellcheck disable=SC2016
+	tmux -u -L "$LIVE" -f /dev/null new-session -d -x "$1" -y "$2" "$(printf 'exec bash --norc -c %q live %q' \
+		'trap : INT; echo before; eval "$1"; echo "ended: $?"; stty -a | grep -o " echo \| icanon "; exec sleep 600' "$3")"
+}
+screen() { tmux -L "$LIVE" capture-pane -p "$@" | sed 's/ *$//; s/[0-9-]\{10\}T[0-9:]\{8\}Z/2026-01-01T00:00:00Z/g' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'; }
+keys() { tmux -L "$LIVE" send-keys "$@"; }
+shows() { grep -qE -e "$1" <(screen); }
+# shown: the terminal comes to show exactly what is given here.
+shown() {
+	wanted=$(cat)
+	eventually showing
+}
+showing() { [ "$(screen)" = "$wanted" ]; }
+# records FROM TO [EXECUTION]: of sandboxes with these numbers.
+records() {
+	local route='{"execution":'${3:-1}',"worker":"worker-a","substrate":"host","activation":"act","attempt":1}'
+	seq "$1" "$2" | sed "s/.*/{\"sandbox\":\"n-&\",\"route\":$route,\"owner\":\"op\"}/" | spaceid install >/dev/null
+}
+
+@test "spaceid watch on a terminal: the records as they are, drawn in place, the last change first" {
 	store
-	run -0 view 132 'spacerouted watch --from 0' 'revision 4'
-	assert_output "watching what changes after revision 0
-s-42: active, execution 7 on worker-a, attempt 1, revision 2
-$LONG: active, execution 12345678 on worker-in-a-far-region-17, attempt 1, revision 3
-s-9: retired, execution 3 on worker-b, attempt 1, revision 4"
+	LIVE=live-$$
+	live 60 8 'spaceid watch'
+	shown <<-"END"
+		runtime records, the last change first; q ends
+		sandbox                   execution  worker    state   epoch
+		s-42                      7          worker-a  active  1
+		sandbox-with-a-rather-l…  12345678   worker-a  active  1
+	END
+	records 1 2
+	spaceid retire --sandbox s-42 --execution 7 >retired
+	shown <<-"END"
+		runtime records, the last change first; q ends
+		sandbox                  execution  worker    state    epoch
+		s-42                     7          worker-a  retired  2
+		n-2                      1          worker-a  active   1
+		n-1                      1          worker-a  active   1
+		sandbox-with-a-rather-…  12345678   worker-a  active   1
+	END
+	# More than the screen has room for.
+	records 3 9
+	shown <<-"END"
+		runtime records, the last change first; q ends
+		sandbox  execution  worker    state   epoch  change
+		n-9      1          worker-a  active  1      installed
+		n-8      1          worker-a  active  1      installed
+		n-7      1          worker-a  active  1      installed
+		n-6      1          worker-a  active  1      installed
+		n-5      1          worker-a  active  1      installed
+		… 6 more records
+	END
+	spaceid prune --sandbox s-42 --no-routes --older-than 0 >pruned
+	eventually shows '^… 5 more records$'
+	# Another size: what was there is drawn anew, and nothing of the old is left.
+	tmux -L "$LIVE" resize-window -x 80 -y 5
+	shown <<-"END"
+		runtime records, the last change first; q ends
+		sandbox  execution  worker    state   epoch  change     at
+		n-9      1          worker-a  active  1      installed  2026-01-01T00:00:00Z
+		n-8      1          worker-a  active  1      installed  2026-01-01T00:00:00Z
+		… 8 more records
+	END
+	tmux -L "$LIVE" resize-window -x 24 -y 3
+	shown <<-"END"
+		runtime records, the las
+		sandb…  execu…  worker
+		… 10 more records
+	END
+	records 1 1 2
+	tmux -L "$LIVE" resize-window -x 100 -y 9
+	eventually shows '^n-1 +2 .* replaced .* op$'
+	# What is left: the terminal as it was, its modes too, and what was shown last.
+	keys C-c
+	eventually shows '^ echo$'
+	run -0 screen -S -
+
+	assert_line 'n-1      2          worker-a  active  2      replaced   2026-01-01T00:00:00Z  op'
+	assert_equal "$(screen | tail -n 3)" $'ended: 130\n icanon\n echo'
+	assert_equal "$(tmux -L "$LIVE" display-message -p '#{alternate_on} #{cursor_flag} #{wrap_flag}')" '0 1 1'
+}
+
+@test "a view that is stopped gives the terminal back, and goes on in it; q and SIGTERM end it" {
+	store
+	LIVE=live-$$
+	tmux -u -L "$LIVE" -f /dev/null new-session -d -x 80 -y 12 'PS1="$ " exec bash --norc'
+	eventually shows '^[$]'
+	keys 'spaceid watch --sandbox s-42' Enter
+	eventually shows '^s-42 +7 '
+	run -1 shows "$LONG"
+	keys C-z
+	eventually shows Stopped
+	keys 'stty -a | grep -o " echo "' Enter
+	eventually shows '^ echo$'
+	keys fg Enter
+	shown <<-"END"
+		runtime records, the last change first; q ends
+		sandbox  execution  worker    state   epoch  change     at
+		s-42     7          worker-a  active  1      installed  2026-01-01T00:00:00Z
+	END
+	keys q
+	eventually shows Stopped
+	keys clear Enter 'spaceid watch; echo "ended: $?"' Enter
+	eventually shows "^${LONG:0:20}"
+	tmux -L "$LIVE" list-panes -F '#{pane_pid}' >shell
+	pkill -TERM -P "$(cat shell)" -x spaceid
+	eventually shows '^ended: 143$'
+	keys 'TERM=dumb spaceid watch --timeout 1' Enter
+	keys 'spaceid watch --records none; echo "ended: $?"' Enter
+	eventually shows 'none: No such file'
+}
+
+@test "spacerouted watch on a terminal: the routes as they are, in colours, or without them" {
+	store
+	LIVE=live-$$
+	live 100 7 'spacerouted watch'
+	shown <<-"END"
+		routes, the last change first; q ends
+		sandbox                    execution  worker                     state    revision  changed  attempt
+		s-42                       7          worker-a                   active   2         -        1
+		s-9                        3          worker-b                   retired  4         -        1
+		sandbox-with-a-rather-lo…  12345678   worker-in-a-far-region-17  active   3         -        1
+	END
+	publish s-42 8 worker-b act-8
+	spacerouted retire -s "$LONG" --execution 12345678 >retired
+	eventually shows '^sandbox-with.* retired '
+	screen -e >seen
+	grep -q "^.*$(printf '\033\[0;2m').*sandbox-with-" seen
+	grep -q "^.*$(printf '\033\[32m').*s-42  *8  *worker-b" seen
+	keys q
+	eventually shows '^ended: 0$'
+	tmux -L "$LIVE" kill-server
+	live 100 7 'NO_COLOR=1 spacerouted watch'
+	eventually shows '^s-42 +8 '
+	screen -e >seen
+	run -1 has_escapes <seen
+}
+
+@test "a view is a terminal's: into a pipe go lines, without an escape" {
+	store
+	start watch spaceid watch -o table
+	records 1 1
+	await has watch.out n-1
+	run -0 cat watch.out
+	assert_output 'n-1: installed, epoch 1, version 1, active'
+	spacerouted watch -o table --from 0 >routes 2>&1 3>&- &
+	echo "$!" >routes.pid
+	await has routes s-9
+	run -0 head -n 2 routes
+	assert_output 'watching what changes after revision 0
+s-42: active, execution 7 on worker-a, attempt 1, revision 2'
+	run -1 has_escapes <routes
 }
 
 @test "the leases of a node" {

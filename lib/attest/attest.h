@@ -58,6 +58,9 @@ struct sp_report {
 	/* The caller's two, by role: where is left what was seen over a connection to each
 	 * (attest/sight.h). NULL: nobody asks. */
 	struct sp_sight *sights;
+	/* Only the row that failed is wanted: what passed is not put into words, which costs more
+	 * than most checks do. Stays when it is done. */
+	bool failed_only;
 };
 void sp_report_done(struct sp_report *report);
 
@@ -164,6 +167,15 @@ struct sp_onward {
  */
 enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_onward *onward,
     const json_t *vmm, enum sp_level min_level, struct sp_report *report);
+
+/*
+ * The same with the VMM looked at before its bridge has told where: what can be known by then is,
+ * and its pins are held, while the bridge is at work. NULL: there is nothing to go on with, and
+ * sp_attest_onward says why. sp_attest_onward_end takes `begun`, which must not be NULL.
+ */
+struct sp_attestation *sp_attest_onward_begin(const json_t *vmm, enum sp_level min_level);
+enum sp_reason sp_attest_onward_end(struct sp_attestation *begun, struct sp_attestation *bridge,
+    const struct sp_onward *onward, struct sp_report *report);
 
 /*
  * The reverse direction: the peer of an accepted connection is a live process of one of these uids

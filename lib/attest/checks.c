@@ -84,13 +84,17 @@ static enum sp_reason judge_row(
     const struct row *row, const struct sp_case *judged, struct sp_report *report, int64_t start)
 {
 	struct sp_words words = {"", ""};
-	enum sp_verdict verdict = row->judge(judged, report ? &words : NULL);
+	bool all = report && !report->failed_only;
+	enum sp_verdict verdict = row->judge(judged, all ? &words : NULL);
 	enum sp_reason reason = SP_REASON_NONE;
 
 	if (verdict == SP_VERDICT_WRONG)
 		reason = row->reason[judged->role];
 	else if (verdict == SP_VERDICT_UNKNOWN)
 		reason = SP_REASON_EVIDENCE_UNAVAILABLE;
+	/* The same again, in words. */
+	if (reason && report && !all)
+		(void)row->judge(judged, &words);
 	if (report)
 		sp_report_add(report, row->name[judged->role], reason, words.expected, words.seen,
 		    sp_monotonic_us() - start);

@@ -48,6 +48,20 @@ static enum sp_reason check_end(const struct sp_attestation *bridge, const struc
 	return reason;
 }
 
+/* What is left once the bridge has told where its connection is. Takes `end`. */
+static enum sp_reason go_on(struct sp_attestation *end, struct sp_attestation *bridge,
+    const struct sp_onward *onward, struct sp_report *report)
+{
+	enum sp_reason reason = check_end(bridge, onward, &end->netlink, report);
+
+	end->judged.sight.own.inode = onward->inode;
+	sp_attest_hint(end, onward->vmm_fd);
+	if (reason == SP_REASON_NONE)
+		reason = sp_checks_run(end, SP_PHASE_ACCEPTED | SP_PHASE_ALIVE, true, report);
+	sp_attest_close(end);
+	return reason;
+}
+
 enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_onward *onward,
     const json_t *vmm, enum sp_level min_level, struct sp_report *report)
 {
@@ -61,11 +75,27 @@ enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_o
 		return SP_REASON_EVIDENCE_UNAVAILABLE;
 	reason = sp_checks_run(end, SP_PHASE_OPEN, false, report);
 	if (reason == SP_REASON_NONE)
-		reason = check_end(bridge, onward, &end->netlink, report);
-	end->judged.sight.own.inode = onward->inode;
-	sp_attest_hint(end, onward->vmm_fd);
-	if (reason == SP_REASON_NONE)
-		reason = sp_checks_run(end, SP_PHASE_ACCEPTED | SP_PHASE_ALIVE, true, report);
+		return go_on(end, bridge, onward, report);
 	sp_attest_close(end);
 	return reason;
+}
+
+struct sp_attestation *sp_attest_onward_begin(const json_t *vmm, enum sp_level min_level)
+{
+	struct sp_attestation *end = sp_attestation_new(SP_ROLE_VMM, vmm, min_level, NULL);
+
+	if (end && sp_checks_run(end, SP_PHASE_OPEN, false, NULL) != SP_REASON_NONE) {
+		sp_attest_close(end);
+		end = NULL;
+	}
+	return end;
+}
+
+enum sp_reason sp_attest_onward_end(struct sp_attestation *begun, struct sp_attestation *bridge,
+    const struct sp_onward *onward, struct sp_report *report)
+{
+	if (bridge)
+		return go_on(begun, bridge, onward, report);
+	sp_attest_close(begun);
+	return SP_REASON_EVIDENCE_UNAVAILABLE;
 }

@@ -54,7 +54,7 @@ void sp_report_done(struct sp_report *report)
 	for (unsigned i = 0; i < report->count; i++)
 		check_done(&report->checks[i]);
 	free(report->checks);
-	*report = (struct sp_report){0};
+	*report = (struct sp_report){.failed_only = report->failed_only};
 }
 
 void sp_report_add(struct sp_report *report, const char *name, enum sp_reason reason,
@@ -66,7 +66,7 @@ void sp_report_add(struct sp_report *report, const char *name, enum sp_reason re
 	    .microseconds = microseconds};
 	struct sp_check *checks;
 
-	if (!report)
+	if (!report || (report->failed_only && check.ok))
 		return;
 	check.expected = strdup(expected);
 	check.seen = strdup(seen);

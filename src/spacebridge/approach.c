@@ -34,7 +34,7 @@ static bool ended(const struct approach *approach)
 
 static void check_accepted(struct approach *approach)
 {
-	sp_cleanup(finish_report) struct sp_report report = {0};
+	sp_cleanup(finish_report) struct sp_report report = {.failed_only = true};
 	enum sp_reason reason = sp_attest_accepted(approach->attestation, &report);
 
 	/* A VMM says OK, and then ends the connection, for a guest that does not listen: there is
@@ -94,7 +94,7 @@ static void ask(struct approach *approach)
 
 void approach_start(struct approach *approach, const struct sp_record *record)
 {
-	sp_cleanup(finish_report) struct sp_report report = {0};
+	sp_cleanup(finish_report) struct sp_report report = {.failed_only = true};
 	enum sp_reason reason;
 
 	approach->started_us = sp_monotonic_us();

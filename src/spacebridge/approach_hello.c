@@ -9,7 +9,7 @@
 static void deny(struct approach *approach, enum sp_reason reason, const char *expected,
     const struct sp_err *err)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 
 	sp_report_add(&report, "guest-hello", reason, expected, err->message,
 	    sp_monotonic_us() - approach->started_us);

@@ -68,7 +68,7 @@ static void on_exited(struct ev_loop *loop, ev_io *watcher, int events)
 
 static void check_held(struct approach *approach)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	char words[SP_ERR_MAX] = "";
 	enum sp_reason reason = sp_attest_held(approach->attestation, &report);
 
@@ -96,7 +96,7 @@ static void check_each(struct approach_group *group, unsigned turn)
 
 static void check_group(struct approach_group *group, unsigned turn)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	char words[SP_ERR_MAX] = "";
 	enum sp_reason reason =
 	    sp_attest_alive(TAILQ_FIRST(&group->approaches)->attestation, &report);

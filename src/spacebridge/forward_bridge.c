@@ -91,7 +91,7 @@ void stream_leave(struct stream *stream)
 
 static void check_pins(struct bridge *bridge)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	char words[SP_ERR_MAX] = "";
 	enum sp_reason reason =
 	    sp_attest_alive(TAILQ_FIRST(&bridge->streams)->attestation, &report);
@@ -105,7 +105,7 @@ static void check_pins(struct bridge *bridge)
 
 static void check_held(struct stream *stream)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	char words[SP_ERR_MAX] = "";
 	enum sp_reason reason =
 	    stream->attestation ? sp_attest_held(stream->attestation, &report)

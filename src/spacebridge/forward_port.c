@@ -169,7 +169,7 @@ static void hand_over(struct handover *handover)
 static void check(struct handover *handover)
 {
 	struct request *request = handover->request;
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	enum sp_reason reason =
 	    forward_gateway_check(request->client->forward, handover->fd, &report);
 	char words[SP_ERR_MAX] = "";

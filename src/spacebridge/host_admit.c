@@ -120,7 +120,7 @@ static void replaced(struct passage *passage, enum sp_reason reason)
 
 void passage_admit(struct passage *passage)
 {
-	sp_cleanup(finish_report) struct sp_report report = {0};
+	sp_cleanup(finish_report) struct sp_report report = {.failed_only = true};
 	struct sp_greeting greeting = {
 	    .kind = SP_GREETING_READY,
 	    .execution = passage->identity.route.execution,
@@ -231,7 +231,7 @@ static void on_failed(enum sp_error_kind error, const char *words, void *context
 static void check_client(struct passage *passage)
 {
 	struct host *host = passage->host;
-	sp_cleanup(finish_report) struct sp_report report = {0};
+	sp_cleanup(finish_report) struct sp_report report = {.failed_only = true};
 	enum sp_reason reason = sp_attest_client(
 	    passage->client, host->manager.uids, host->manager.count, host->manager_exe, &report);
 

@@ -98,6 +98,7 @@ void link_free_now(struct link *link)
 	(void)ev_clear_pending(set->options.loop, &link->finish);
 	link_unlist(link);
 	sp_attest_close(link->attestation);
+	sp_attest_close(link->onward);
 	end_items(link, &link->sent);
 	end_items(link, &link->waiting);
 	link_set_remove(link);
@@ -252,7 +253,7 @@ void link_refuse(
 static void start(struct link *link, const struct sp_record *record)
 {
 	struct ev_loop *loop = link->set->options.loop;
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	enum sp_reason reason;
 	int pidfd;
 
@@ -289,6 +290,8 @@ static void start(struct link *link, const struct sp_record *record)
 		ev_io_set(&link->exited, pidfd, EV_READ);
 		ev_io_start(loop, &link->exited);
 	}
+	/* While the bridge looks at us, and at its VMM. */
+	link->onward = sp_attest_onward_begin(link->vmm, link->set->options.min_level);
 }
 
 void link_ready(struct link *link)

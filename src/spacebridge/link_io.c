@@ -179,29 +179,40 @@ static void take_answer(struct link *link, const char *line, size_t size)
 	sp_answer_done(&answer);
 }
 
+static enum sp_reason prove_onward(
+    struct link *link, const struct sp_greeting *greeting, struct sp_report *report)
+{
+	struct sp_attestation *begun = sp_steal(&link->onward);
+	struct sp_onward onward;
+
+	if (!sp_greeting_onward(greeting, &onward)) {
+		sp_attest_close(begun);
+		return SP_REASON_LISTENER_OWNER;
+	}
+	return begun ? sp_attest_onward_end(begun, link->attestation, &onward, report)
+		     : sp_attest_onward(link->attestation, &onward, link->vmm,
+			   link->set->options.min_level, report);
+}
+
 /* Steps 5 and 6, and for what is ready also that the bridge's own connection ends in the recorded
  * VMM; 8 at the end. */
 static enum sp_reason prove(
     struct link *link, const struct sp_greeting *greeting, struct sp_report *report)
 {
 	bool ready = greeting->kind == SP_GREETING_READY;
-	struct sp_onward onward;
 	enum sp_reason reason;
 
 	if (ready)
 		sp_attest_hint(link->attestation, (int)greeting->fd);
 	reason = sp_attest_accepted(link->attestation, report);
-	if (!reason && ready && !sp_greeting_onward(greeting, &onward))
-		reason = SP_REASON_LISTENER_OWNER;
 	if (!reason && ready)
-		reason = sp_attest_onward(
-		    link->attestation, &onward, link->vmm, link->set->options.min_level, report);
+		reason = prove_onward(link, greeting, report);
 	return reason ? reason : sp_attest_alive(link->attestation, report);
 }
 
 static bool is_proven(struct link *link, const struct sp_greeting *greeting)
 {
-	struct sp_report report = {0};
+	struct sp_report report = {.failed_only = true};
 	enum sp_reason reason = prove(link, greeting, &report);
 
 	if (reason)

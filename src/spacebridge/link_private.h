@@ -24,6 +24,8 @@ struct link {
 	int64_t epoch;
 	struct sp_page_ref ref;
 	struct sp_attestation *attestation;
+	struct sp_attestation
+	    *onward; /* the VMM's, as far as it could be begun; NULL: not at all */
 	json_t *vmm; /* what the bridge must be connected to, as recorded; NULL: nothing is */
 	int fd;      /* the attestation's */
 	ev_io readable, writable, exited;

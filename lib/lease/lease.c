@@ -56,25 +56,20 @@ static int find(struct sp_lease *lease)
 	return bad ? bad : sp_page_look(store, lease->ref, &lease->seen);
 }
 
-/* The record as it is on disk, and the page that says so. *ret is for sp_record_done. */
-static int read_record(struct sp_lease *lease, struct sp_record *ret, struct sp_err *err)
+/* The record as it is on disk, and the page that says so. *ret is the store's. */
+static int read_record(struct sp_lease *lease, const struct sp_record **ret, struct sp_err *err)
 {
-	struct sp_store *store = lease->set->options.store;
-	const char *sandbox = lease->terms.identity.sandbox;
-	const struct sp_record *current;
-	struct sp_record record;
-	int bad = sp_store_current(store, sandbox, &current, err);
+	const struct sp_record *record;
+	int bad =
+	    sp_store_reread(lease->set->options.store, lease->terms.identity.sandbox, &record, err);
 
-	if (!bad)
-		bad = sp_store_read(store, sandbox, &record, err);
 	if (bad)
 		return bad;
 	bad = find(lease);
-	if (bad || lease->seen.pending || (int64_t)lease->seen.version != record.version) {
-		sp_record_done(&record);
-		return bad ? sp_fail(err, bad, "the page of records does not know this sandbox")
-			   : -EAGAIN;
-	}
+	if (bad)
+		return sp_fail(err, bad, "the page of records does not know this sandbox");
+	if (lease->seen.pending || (int64_t)lease->seen.version != record->version)
+		return -EAGAIN;
 	*ret = record;
 	return 0;
 }
@@ -83,7 +78,7 @@ static int read_record(struct sp_lease *lease, struct sp_record *ret, struct sp_
 static int admit(struct sp_lease *lease, enum sp_reason *ret_reason, struct sp_err *err)
 {
 	struct sp_lease_terms terms = lease->terms;
-	struct sp_record record;
+	const struct sp_record *record = NULL;
 	enum sp_lease_verdict verdict;
 	int bad = read_record(lease, &record, err);
 
@@ -94,8 +89,7 @@ static int admit(struct sp_lease *lease, enum sp_reason *ret_reason, struct sp_e
 	if (bad)
 		return bad == -EAGAIN || bad == -ENOMEM ? bad : SP_E_UNAVAILABLE;
 	terms.kind = SP_LEASE_CONTROL;
-	verdict = sp_lease_judge(&terms, &record, SP_BETWEEN_NOTHING, ret_reason);
-	sp_record_done(&record);
+	verdict = sp_lease_judge(&terms, record, SP_BETWEEN_NOTHING, ret_reason);
 	return verdict == SP_LEASE_STAYS ? 0 : SP_E_CONFLICT;
 }
 

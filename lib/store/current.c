@@ -1,13 +1,16 @@
 /* The record in force: parsed once, believed as long as the page says that nothing changed. */
 #include <errno.h>
+#include <sodium/crypto_generichash.h>
 #include <string.h>
 #include "base/util.h"
 #include "store/inner.h"
 
+#define DIGEST    32
 #define READS_MAX 4 /* of a record that is replaced while it is read */
 
 struct sp_cached {
-	uint64_t generation; /* of the entry it was read under */
+	uint64_t generation;    /* of the entry it was read under */
+	uint8_t digest[DIGEST]; /* of the file */
 	struct sp_record record;
 };
 
@@ -47,9 +50,22 @@ static struct sp_cached **cached_at(struct sp_store *store, uint32_t index)
 	return &store->cached[index];
 }
 
+/* The file's bytes, heap, and what tells them from others. */
+static int read_file(struct sp_store *store, const char *sandbox, char **ret_text, size_t *ret_size,
+    uint8_t ret_digest[DIGEST], struct sp_err *err)
+{
+	int bad = sp_store_raw(store, sandbox, ret_text, ret_size, err);
+
+	if (bad)
+		return bad == SP_E_TOO_LARGE ? SP_E_BAD_RECORD : bad;
+	(void)crypto_generichash(
+	    ret_digest, DIGEST, (const unsigned char *)*ret_text, *ret_size, NULL, 0);
+	return 0;
+}
+
 /* Takes `record`. */
-static int keep(
-    struct sp_cached **at, struct sp_page_ref ref, struct sp_record *record, struct sp_err *err)
+static int keep(struct sp_cached **at, struct sp_page_ref ref, struct sp_record *record,
+    const uint8_t digest[DIGEST], struct sp_err *err)
 {
 	if (*at)
 		sp_record_done(&(*at)->record);
@@ -62,8 +78,23 @@ static int keep(
 	/* Nothing is decided by it, and a server may keep many records. */
 	free(record->history);
 	record->history = NULL;
-	**at = (struct sp_cached){ref.generation, *record};
+	**at = (struct sp_cached){.generation = ref.generation, .record = *record};
+	memcpy((*at)->digest, digest, DIGEST);
 	return 0;
+}
+
+static int take(struct sp_store *store, const char *sandbox, struct sp_cached **at,
+    struct sp_page_ref ref, struct sp_err *err)
+{
+	sp_auto_free char *text = NULL;
+	uint8_t digest[DIGEST];
+	struct sp_record record;
+	size_t size;
+	int bad = read_file(store, sandbox, &text, &size, digest, err);
+
+	if (!bad)
+		bad = sp_store_parse(store, sandbox, text, size, &record, err);
+	return bad ? bad : keep(at, ref, &record, digest, err);
 }
 
 /* Lets the page follow after a writer died in between, or makes one; whoever may not write must
@@ -151,13 +182,12 @@ static int disagree(struct sp_store *store, const char *sandbox, struct sp_page_
 	    sandbox, store->path);
 }
 
-int sp_store_current(
-    struct sp_store *store, const char *sandbox, const struct sp_record **ret, struct sp_err *err)
+static int current(
+    struct sp_store *store, const char *sandbox, struct sp_cached **ret, struct sp_err *err)
 {
 	for (int reads = 0; reads < READS_MAX; reads++) {
 		struct sp_page_ref ref;
 		struct sp_page_view view;
-		struct sp_record record;
 		struct sp_cached **at;
 		int bad = look(store, sandbox, &ref, &view, err);
 		if (bad)
@@ -166,18 +196,49 @@ int sp_store_current(
 		if (!at)
 			return sp_fail(err, -ENOMEM, "out of memory");
 		if (*at && (*at)->generation == ref.generation && agrees(&(*at)->record, &view)) {
-			*ret = &(*at)->record;
+			*ret = *at;
 			return 0;
 		}
-		bad = sp_store_read(store, sandbox, &record, err);
-		if (!bad)
-			bad = keep(at, ref, &record, err);
+		bad = take(store, sandbox, at, ref, err);
 		if (bad && bad != SP_E_ABSENT)
 			return bad;
 		if (bad || !agrees(&(*at)->record, &view))
 			bad = disagree(store, sandbox, ref, &view, err);
 		if (bad)
 			return bad;
+	}
+	return -EAGAIN;
+}
+
+int sp_store_current(
+    struct sp_store *store, const char *sandbox, const struct sp_record **ret, struct sp_err *err)
+{
+	struct sp_cached *cached;
+	int bad = current(store, sandbox, &cached, err);
+
+	if (!bad)
+		*ret = &cached->record;
+	return bad;
+}
+
+int sp_store_reread(
+    struct sp_store *store, const char *sandbox, const struct sp_record **ret, struct sp_err *err)
+{
+	for (int reads = 0; reads < READS_MAX; reads++) {
+		sp_auto_free char *text = NULL;
+		struct sp_cached *cached;
+		uint8_t digest[DIGEST];
+		size_t size;
+		int bad = current(store, sandbox, &cached, err);
+		if (!bad)
+			bad = read_file(store, sandbox, &text, &size, digest, err);
+		if (bad)
+			return bad;
+		if (memcmp(cached->digest, digest, DIGEST) == 0) {
+			*ret = &cached->record;
+			return 0;
+		}
+		cached->generation = 0; /* of no entry: it is parsed anew */
 	}
 	return -EAGAIN;
 }

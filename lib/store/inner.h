@@ -36,6 +36,10 @@ struct sp_store {
 #define SP_RECORD_NAME_SIZE (SP_ID_MAX + 6)
 bool sp_record_name(const char *sandbox, char name[SP_RECORD_NAME_SIZE]);
 
+/* The record that a file of the store has in it, which is this sandbox's. As sp_record_read. */
+int sp_store_parse(const struct sp_store *store, const char *sandbox, char *text, size_t size,
+    struct sp_record *ret, struct sp_err *err);
+
 /* Creates or opens a file of the store for reading and writing, with this mode, owned as the
  * directory is. */
 int sp_store_file(

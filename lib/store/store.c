@@ -87,38 +87,34 @@ bool sp_record_name(const char *sandbox, char name[SP_RECORD_NAME_SIZE])
 	return true;
 }
 
-int sp_store_read(
-    struct sp_store *store, const char *sandbox, struct sp_record *ret, struct sp_err *err)
+int sp_store_parse(const struct sp_store *store, const char *sandbox, char *text, size_t size,
+    struct sp_record *ret, struct sp_err *err)
 {
-	sp_auto_free char *text = NULL;
-	char name[SP_RECORD_NAME_SIZE];
 	struct sp_record record;
-	size_t size = 0;
-	int bad;
+	int bad = sp_record_read(text, size, &record, err);
 
-	if (!sp_record_name(sandbox, name))
-		return sp_fail(err, SP_E_BAD_RECORD, "`%.140s` is no id of a sandbox", sandbox);
-	bad = sp_file_read(
-	    store->directory, name, SP_FILE_NOFOLLOW, SP_RECORD_FILE_MAX, &text, &size, err);
-	if (bad == -ENOENT)
-		return sp_fail(err, SP_E_ABSENT, "%s: no record in %s", sandbox, store->path);
-	if (bad == SP_E_TOO_LARGE)
-		bad = SP_E_BAD_RECORD;
-	if (!bad) {
-		bad = sp_record_read(text, size, &record, err);
-		if (bad)
-			bad = sp_err_prefix(err, bad, "%s", name);
-	}
 	if (bad)
-		return sp_err_prefix(err, bad, "%s", store->path);
+		return sp_err_prefix(err, bad, "%s: %s" SUFFIX, store->path, sandbox);
 	if (strcmp(record.identity.sandbox, sandbox) != 0) {
-		bad = sp_fail(err, SP_E_BAD_RECORD, "%s/%s: is the record of %s", store->path, name,
-		    record.identity.sandbox);
+		bad = sp_fail(err, SP_E_BAD_RECORD, "%s/%s" SUFFIX ": is the record of %s",
+		    store->path, sandbox, record.identity.sandbox);
 		sp_record_done(&record);
 		return bad;
 	}
 	*ret = record;
 	return 0;
+}
+
+int sp_store_read(
+    struct sp_store *store, const char *sandbox, struct sp_record *ret, struct sp_err *err)
+{
+	sp_auto_free char *text = NULL;
+	size_t size = 0;
+	int bad = sp_store_raw(store, sandbox, &text, &size, err);
+
+	if (bad)
+		return bad == SP_E_TOO_LARGE ? SP_E_BAD_RECORD : bad;
+	return sp_store_parse(store, sandbox, text, size, ret, err);
 }
 
 int sp_store_raw(struct sp_store *store, const char *sandbox, char **ret_text, size_t *ret_size,

@@ -42,6 +42,14 @@ int sp_store_current(
     struct sp_store *store, const char *sandbox, const struct sp_record **ret, struct sp_err *err);
 
 /*
+ * The same, and the record's file has been read again: what was kept is believed because its bytes
+ * are still those. For what must stand on the durable record, at less than half of what parsing it
+ * costs.
+ */
+int sp_store_reread(
+    struct sp_store *store, const char *sandbox, const struct sp_record **ret, struct sp_err *err);
+
+/*
  * Decides and carries out one change, waits until no holder moves bytes of the old epoch
  * (`cut_timeout_ms`). On return 0 the outcome is durable and the promise of 06-streams holds.
  * SP_E_TIMEOUT: durable and in force, but the holder named in err has not left its move; *ret is

@@ -2,6 +2,11 @@
  * have been at the files. */
 #include "store_fixture.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <utime.h>
 #include "base/text.h"
 
@@ -64,6 +69,130 @@ static void current_is_the_same_record_until_something_changes(void **state)
 	retired(s->store, "s-42", 7);
 	assert_int_equal(sp_store_current(s->store, "s-42", &again, NULL), 0);
 	assert_true(again->retired);
+}
+
+/* From here on any system call but the clock's (which mostly is none) and the end kills this
+ * process. */
+static int allow_none(void)
+{
+	static struct sock_filter filter[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 1, 0),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	static const struct sock_fprog program = {SP_COUNT(filter), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+#define SANDBOXES 200
+
+static void name_of(int number, char name[16])
+{
+	(void)snprintf(name, 16, "s-%d", number);
+}
+
+static int look_at_all(struct sp_store *store)
+{
+	for (int i = 0; i < SANDBOXES; i++) {
+		const struct sp_record *record;
+		char name[16];
+		name_of(i, name);
+		if (sp_store_current(store, name, &record, NULL) ||
+		    record->identity.route.execution != i + 1)
+			return 1;
+	}
+	return 0;
+}
+
+/* How a process ends that makes no system call, or one, once it has looked at all of them. */
+static int end_of(struct sp_store *store, bool one)
+{
+	pid_t pid = fork();
+	int status, bad;
+
+	if (pid == 0) {
+		bad = look_at_all(store);
+		if (allow_none())
+			_exit(2);
+		for (int i = 0; i < 100 && !bad; i++)
+			bad = look_at_all(store);
+		if (one)
+			(void)syscall(SYS_getppid);
+		_exit(bad);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void looking_costs_no_system_call_while_nothing_changes(void **state)
+{
+	struct scratch *s = *state;
+	struct sp_store *reader;
+	char name[16];
+	int status = 0;
+
+	for (int i = 0; i < SANDBOXES; i++) {
+		name_of(i, name);
+		installed(s->store, name, i + 1);
+	}
+	assert_int_equal(sp_store_open(s->path, 0, &reader, NULL), 0);
+	/* But for one look in 100 ms, which a busy machine may let come due. */
+	for (int tries = 0; tries < 50; tries++) {
+		status = end_of(reader, false);
+		if (WIFEXITED(status))
+			break;
+	}
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	status = end_of(reader, true);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+	sp_store_close(reader);
+}
+
+/* By hand, behind the store's back: the page knows nothing of it. */
+static void write_by_hand(struct sp_store *store, const char *from, const char *to)
+{
+	sp_auto_free char *text = NULL;
+	size_t size;
+	char *at;
+	int fd;
+
+	assert_int_equal(sp_store_raw(store, "s-42", &text, &size, NULL), 0);
+	at = strstr(text, from);
+	assert_non_null(at);
+	memcpy(at, to, strlen(to));
+	fd = openat(store->directory, "s-42.json", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, text, size), size);
+	assert_int_equal(close(fd), 0);
+}
+
+static void reread_believes_the_file(void **state)
+{
+	struct scratch *s = *state;
+	const struct sp_record *record;
+	json_t *mark = json_true();
+
+	assert_int_equal(sp_store_reread(s->store, "s-42", &record, NULL), SP_E_ABSENT);
+	installed(s->store, "s-42", 7);
+	assert_int_equal(sp_store_reread(s->store, "s-42", &record, NULL), 0);
+	/* The same bytes are not parsed again ... */
+	((struct sp_record *)(uintptr_t)record)->vmm = mark;
+	assert_int_equal(sp_store_reread(s->store, "s-42", &record, NULL), 0);
+	assert_ptr_equal(record->vmm, mark);
+	/* ... others are, though nobody has told of them. */
+	write_by_hand(s->store, "op-7", "op-9");
+	assert_int_equal(sp_store_current(s->store, "s-42", &record, NULL), 0);
+	assert_string_equal(record->owner, "op-7");
+	assert_int_equal(sp_store_reread(s->store, "s-42", &record, NULL), 0);
+	assert_string_equal(record->owner, "op-9");
+	assert_null(record->vmm);
+	assert_int_equal(unlinkat(s->store->directory, "s-42.json", 0), 0);
+	assert_int_equal(sp_store_reread(s->store, "s-42", &record, NULL), SP_E_ABSENT);
 }
 
 static void another_process_sees_the_change(void **state)
@@ -417,6 +546,8 @@ int main(void)
 	    T(a_change_is_in_record_and_page),
 	    T(files_have_their_modes),
 	    T(current_is_the_same_record_until_something_changes),
+	    T(looking_costs_no_system_call_while_nothing_changes),
+	    T(reread_believes_the_file),
 	    T(another_process_sees_the_change),
 	    T(a_reader_of_a_busy_store_never_gets_an_error),
 	    T(a_dead_writer_is_told_from_a_slow_one),

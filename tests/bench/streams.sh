@@ -27,7 +27,7 @@ sandbox() {
 	start "agent-$n" spacebridge guest --listen "unix:$agent" --root "$dir/tree" --cid "$cid" --key "$dir/$n.key"
 	start "vmm-$n" "$fixtures/vmm" --uds "$vsock" --guest "$agent" --cid "$cid"
 	where=("${alone[@]}")
-	start "host-$n" spacebridge host --sandbox "s-$n" --audit "$dir/audit"
+	start "host-$n" spacebridge host --sandbox "s-$n" --audit "$dir/log/audit"
 	where=()
 	printf '{"sandbox":"s-%s","owner":"op-1","route":%s}\n' "$n" "$route" |
 		spacebridge attest --enroll --sandbox "s-$n" --bridge-pid "$(cat "$dir/host-$n.pid")" \
@@ -41,7 +41,7 @@ sandbox() {
 
 up() {
 	local n
-	mkdir -p "$dir/run" "$dir/tree"
+	mkdir -p "$dir"/{run,tree,log}
 	printf '%s\n' '[space]' 'worker = worker-a' "state_dir = $dir/state" "run_dir = $dir/run" \
 		'[bridge]' "min_level = $("$fixtures/evidence" level)" 'connect_timeout_ms = 5000' >"$SPACE_CONFIG"
 	spacecap keygen -o "$dir/key" >/dev/null
@@ -49,7 +49,7 @@ up() {
 	for ((n = 1; n <= $1; n++)); do
 		sandbox "$n"
 	done
-	start manager spacebridge forward --audit "$dir/audit" --keys "$dir/key.public"
+	start manager spacebridge forward --audit "$dir/log/audit" --keys "$dir/key.public"
 }
 
 request() {

@@ -216,6 +216,10 @@ _spacecap() {
 	"bundle install --realm" | "bundle install -r")
 		return
 		;;
+	"bundle install --audit")
+		_spacecap_files -f
+		return
+		;;
 	"bundle list --root")
 		return
 		;;
@@ -235,6 +239,10 @@ _spacecap() {
 		return
 		;;
 	"bundle revoke --kid")
+		return
+		;;
+	"bundle revoke --audit")
+		_spacecap_files -f
 		return
 		;;
 	*" --config" | *" -c")
@@ -308,7 +316,7 @@ _spacecap() {
 		esac
 		;;
 	"bundle install")
-		options="--directory --root --realm --config --output --color --verbose --quiet --help "
+		options="--directory --root --realm --audit --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacecap_words "$options" ;;
 		*) _spacecap_files -f ;;
@@ -322,7 +330,7 @@ _spacecap() {
 		esac
 		;;
 	"bundle revoke")
-		options="--key --passphrase-file --out --kid --config --output --color --verbose --quiet --help "
+		options="--key --passphrase-file --out --kid --audit --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacecap_words "$options" ;;
 		*) _spacecap_files -f ;;

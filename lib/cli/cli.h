@@ -109,6 +109,8 @@ void sp_cli_warn(const struct sp_cli *cli, const char *format, ...)
  * `flows`: the work's lines go to standard output, and are enough where that is a terminal. */
 void sp_cli_progress(struct sp_cli *cli, int64_t count, const char *unit, bool flows);
 void sp_cli_progress_bytes(struct sp_cli *cli, uint64_t bytes, bool flows);
+/* The same where nothing can be counted: what is waited for. */
+void sp_cli_progress_words(struct sp_cli *cli, const char *words);
 
 /* Writes one JSON line (stolen) to standard output. 0 or SP_EXIT_FAILED, told. */
 int sp_cli_put_json(struct sp_cli *cli, void *json /* json_t */);

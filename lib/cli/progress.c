@@ -63,6 +63,12 @@ void sp_cli_progress_bytes(struct sp_cli *cli, uint64_t bytes, bool flows)
 	show(cli, words);
 }
 
+void sp_cli_progress_words(struct sp_cli *cli, const char *words)
+{
+	if (due(cli, false))
+		show(cli, words);
+}
+
 void sp_cli_progress_end(const struct sp_cli *cli)
 {
 	struct sp_cli *mutable = (struct sp_cli *)(uintptr_t)cli;

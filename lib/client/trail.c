@@ -17,21 +17,40 @@ int sp_trail_file(
 	return path ? sp_audit_open(path, ret, err) : 0;
 }
 
-int sp_trail_open(struct sp_cli *cli, const char *role, struct sp_trail *ret)
+/* 0, or the exit code, told; what the file failed by is in err. */
+static int open_trail(
+    struct sp_cli *cli, const char *role, struct sp_trail *ret, struct sp_err *err)
 {
 	const struct sp_config *config = sp_cli_config(cli);
 	struct sp_trail trail = {.role = role};
-	struct sp_err err = {0};
 
 	if (!config)
 		return SP_EXIT_USAGE;
-	if (sp_trail_file(cli, config, &trail.audit, &err) < 0) {
-		(void)sp_err_prefix(&err, err.code, "nothing was changed: audit file");
-		return sp_cli_fail(cli, &err);
-	}
+	(void)sp_trail_file(cli, config, &trail.audit, err);
 	(void)snprintf(trail.caller, sizeof(trail.caller), "uid:%u", (unsigned)geteuid());
 	*ret = trail;
 	return 0;
+}
+
+int sp_trail_open(struct sp_cli *cli, const char *role, struct sp_trail *ret)
+{
+	struct sp_err err = {0};
+	int bad = open_trail(cli, role, ret, &err);
+
+	if (bad || !err.code)
+		return bad;
+	(void)sp_err_prefix(&err, err.code, "nothing was changed: audit file");
+	return sp_cli_fail(cli, &err);
+}
+
+int sp_trail_open_if_possible(struct sp_cli *cli, const char *role, struct sp_trail *ret)
+{
+	struct sp_err err = {0};
+	int bad = open_trail(cli, role, ret, &err);
+
+	if (!bad && err.code)
+		sp_cli_warn(cli, "no audit line is written: %s", err.message);
+	return bad;
 }
 
 void sp_trail_done(struct sp_trail *trail)

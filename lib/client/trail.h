@@ -28,7 +28,10 @@ int sp_trail_file(
 /* `role` is static. Before anything is changed: a change that could not be written down must not be
  * made. 0, or the exit code, told. */
 int sp_trail_open(struct sp_cli *cli, const char *role, struct sp_trail *ret);
+/* The same for a change that must be made all the same: says why there is no line, and goes on. */
+int sp_trail_open_if_possible(struct sp_cli *cli, const char *role, struct sp_trail *ret);
 void sp_trail_done(struct sp_trail *trail);
+#define auto_trail sp_cleanup(sp_trail_done)
 
 /* A change begins: its line will tell how long it took. */
 void sp_trail_start(struct sp_trail *trail);

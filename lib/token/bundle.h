@@ -66,9 +66,15 @@ int sp_bundle_check(const struct sp_bundle *bundle, const struct sp_roots *roots
  * Puts a checked bundle into force. SP_E_BAD_ARCHIVE: expired. SP_E_CONFLICT: its serial is lower
  * than the highest ever installed there, or equal with other bytes. *ret_changed is false when it
  * is in force already. kill -9 at any instant leaves the old or the new bundle in force. One
- * installer at a time, others wait for 10 s at most (SP_E_TIMEOUT).
+ * installer at a time, others wait for 10 s at most (SP_E_TIMEOUT); meanwhile `wait` (may be NULL)
+ * is told a hundred times a second.
  */
+struct sp_bundle_wait {
+	void (*waiting)(void *context);
+	void *context;
+};
 int sp_bundle_install(const struct sp_bundle *bundle, const struct sp_manifest *manifest,
-    const char *directory, int64_t now, bool *ret_changed, struct sp_err *err);
+    const char *directory, int64_t now, const struct sp_bundle_wait *wait, bool *ret_changed,
+    struct sp_err *err);
 
 #endif

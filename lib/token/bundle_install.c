@@ -40,7 +40,7 @@ static void close_place(struct place *place)
 	sp_fd_close(&place->fd);
 }
 
-static int take_lock(int fd, struct sp_err *err)
+static int take_lock(int fd, const struct sp_bundle_wait *wait, struct sp_err *err)
 {
 	int64_t deadline = sp_monotonic_ms() + LOCK_TIMEOUT_MS;
 	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
@@ -52,12 +52,15 @@ static int take_lock(int fd, struct sp_err *err)
 			return sp_fail(err, SP_E_TIMEOUT,
 			    "another install has held the bundle directory for %d s",
 			    LOCK_TIMEOUT_MS / 1000);
+		if (wait)
+			wait->waiting(wait->context);
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
 }
 
-static int open_place(const char *directory, struct place *place, struct sp_err *err)
+static int open_place(const char *directory, const struct sp_bundle_wait *wait, struct place *place,
+    struct sp_err *err)
 {
 	size_t length = strlen(directory);
 	int bad;
@@ -79,7 +82,7 @@ static int open_place(const char *directory, struct place *place, struct sp_err 
 	place->lock = openat(place->fd, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (place->lock < 0)
 		return sp_fail_errno(err, "%s/.lock", place->directory);
-	return take_lock(place->lock, err);
+	return take_lock(place->lock, wait, err);
 }
 
 static void digest_of(const struct sp_bundle *bundle, char ret[DIGEST_TEXT])
@@ -284,7 +287,8 @@ static int install(const struct place *place, const struct sp_bundle *bundle,
 }
 
 int sp_bundle_install(const struct sp_bundle *bundle, const struct sp_manifest *manifest,
-    const char *directory, int64_t now, bool *ret_changed, struct sp_err *err)
+    const char *directory, int64_t now, const struct sp_bundle_wait *wait, bool *ret_changed,
+    struct sp_err *err)
 {
 	struct place place = {.fd = -1, .lock = -1};
 	char when[SP_TIME_SIZE];
@@ -294,7 +298,7 @@ int sp_bundle_install(const struct sp_bundle *bundle, const struct sp_manifest *
 		sp_time_format(manifest->expires_at, when);
 		return sp_fail(err, SP_E_BAD_ARCHIVE, "bundle: expired at %s", when);
 	}
-	bad = open_place(directory, &place, err);
+	bad = open_place(directory, wait, &place, err);
 	if (!bad)
 		bad = install(&place, bundle, manifest, ret_changed, err);
 	close_place(&place);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "record/reason.h"
 
 int spacecap_roots(
     struct sp_cli *cli, const struct sp_config *config, struct sp_roots *ret, struct sp_err *err)
@@ -23,13 +24,39 @@ const char *spacecap_realm(struct sp_cli *cli, const struct sp_config *config)
 	return realm ? realm : config->realm;
 }
 
-json_t *spacecap_bundle_summary(const struct sp_manifest *manifest)
+static unsigned revoked_of(const struct sp_manifest *manifest)
 {
-	char issued_at[SP_TIME_SIZE], expires_at[SP_TIME_SIZE];
-	int revoked = 0;
+	unsigned revoked = 0;
 
 	for (unsigned i = 0; i < manifest->count; i++)
 		revoked += manifest->keys[i].revoked;
+	return revoked;
+}
+
+void spacecap_bundle_audit(struct sp_trail *trail, const struct spacecap_changed *changed, int bad,
+    const struct sp_err *err)
+{
+	const struct sp_manifest *manifest = changed->manifest;
+	struct sp_audit_line line = {.op = changed->op, .kid = changed->kid};
+	char note[SP_ID_MAX + SP_KID_SIZE + 96];
+
+	if (manifest) {
+		unsigned revoked = revoked_of(manifest);
+		(void)snprintf(note, sizeof(note),
+		    "serial %lld of realm %s: %u active, %u revoked%s%s",
+		    (long long)manifest->serial, manifest->realm, manifest->count - revoked,
+		    revoked, changed->kid ? ", now also " : "", changed->kid ? changed->kid : "");
+		line.note = note;
+	}
+	sp_trail_end(trail, &line, bad ? NULL : changed->effect,
+	    bad == SP_E_CONFLICT ? err->message : NULL, bad ? err : NULL);
+}
+
+json_t *spacecap_bundle_summary(const struct sp_manifest *manifest)
+{
+	char issued_at[SP_TIME_SIZE], expires_at[SP_TIME_SIZE];
+	int revoked = (int)revoked_of(manifest);
+
 	sp_time_format(manifest->issued_at, issued_at);
 	sp_time_format(manifest->expires_at, expires_at);
 	return json_pack("{sssIsssssisi}", "realm", manifest->realm, "serial",

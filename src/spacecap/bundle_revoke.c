@@ -49,16 +49,28 @@ static int read_own(struct sp_cli *cli, const struct sp_signing_key *root,
 int spacecap_bundle_revoke(struct sp_cli *cli)
 {
 	sp_auto_signing_key struct sp_signing_key *root = NULL;
-	struct sp_manifest manifest;
+	auto_trail struct sp_trail trail = {.audit = NULL};
+	struct sp_manifest manifest = {.count = 0};
+	const char *kid = sp_cli_text(cli, "kid");
 	struct sp_err err = {0};
-	int bad = sp_signing_key_load(
-	    sp_cli_text(cli, "key"), sp_cli_text(cli, "passphrase-file"), &root, &err);
+	int bad = sp_trail_open_if_possible(cli, "spacecap", &trail);
 
+	if (bad)
+		return bad;
+	sp_trail_start(&trail);
+	bad = sp_signing_key_load(
+	    sp_cli_text(cli, "key"), sp_cli_text(cli, "passphrase-file"), &root, &err);
 	if (!bad)
 		bad = read_own(cli, root, &manifest, &err);
 	if (!bad)
-		bad = revoke_key(&manifest, sp_cli_text(cli, "kid"), sp_time_now(), &err);
+		bad = revoke_key(&manifest, kid, sp_time_now(), &err);
 	if (!bad)
 		bad = spacecap_bundle_write(cli, &manifest, root, &err);
+	spacecap_bundle_audit(&trail,
+	    &(struct spacecap_changed){.op = "bundle revoke",
+		.kid = kid,
+		.effect = "revoked",
+		.manifest = manifest.count > 0 ? &manifest : NULL},
+	    bad, &err);
 	return bad ? sp_cli_fail(cli, &err) : SP_EXIT_DONE;
 }

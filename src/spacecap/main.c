@@ -1,4 +1,5 @@
 /* spacecap: the table of its verbs. */
+#include "client/trail.h"
 #include "spacecap/verbs.h"
 
 #define END                                                                                        \
@@ -104,9 +105,10 @@ static const struct sp_option BUNDLE_READ[] = {ROOT, REALM, END};
 static const struct sp_option BUNDLE_INSTALL[] = {
     {"directory", 'd', SP_OPTION_DIRECTORY, "DIR",
 	"where bundles are installed (default: [keys] bundle)", NULL, false},
-    ROOT, REALM, END};
+    ROOT, REALM, SP_TRAIL_FLAG, END};
 static const struct sp_option BUNDLE_REVOKE[] = {ROOTKEY, PASS, OUT,
-    {"kid", 0, SP_OPTION_TEXT, "ID", "the k4.pid. of the key to revoke", NULL, true}, END};
+    {"kid", 0, SP_OPTION_TEXT, "ID", "the k4.pid. of the key to revoke", NULL, true}, SP_TRAIL_FLAG,
+    END};
 
 static const struct sp_verb VERBS[] = {
     {"keygen", NULL, 0, 0, "make a signing key in a new file", KEYGEN,

@@ -14,6 +14,7 @@
 #include "spaceid/explain.h"
 
 #define TAIL_MAX (8u * 1024u * 1024u)
+#define BUNDLES  "\"role\":\"spacecap\"" /* lines about bundles of keys */
 
 /* `text` has a NUL behind it; false when nothing more is there. */
 static bool next_line(char **at, const char **ret)
@@ -132,6 +133,19 @@ static bool is_about(const struct explained *explained, const struct explain_eve
 		   strcmp(event->role, "spacerouted") == 0 || strcmp(event->action, "cut") == 0);
 }
 
+/* Was it the key that stood against it? Then what was done to bundles is about it, too. */
+static bool is_of_keys(const struct explained *explained)
+{
+	switch (explained->token.is_one && explained->token.reason ? explained->token.reason
+								   : explained->event.reason) {
+	case SP_REASON_UNKNOWN_KEY:
+	case SP_REASON_REVOKED_KEY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static json_t *line_json(const struct explain_event *event)
 {
 	const char *reason = event->decided ? sp_reason_name(event->reason) : NULL;
@@ -158,16 +172,20 @@ static void count_like(struct explained *explained, const struct explain_event *
 static void collect(struct explained *explained)
 {
 	const char *sandbox = explain_sandbox(explained), *line;
+	const char *needle = sandbox ? sandbox : explained->event.jti;
+	bool keys = is_of_keys(explained);
 	struct explain_event event;
 	char *at = explained->tail;
 
-	if (!sandbox && !explained->event.jti[0])
+	if (!*needle && !keys)
 		return;
 	while (next_line(&at, &line)) {
-		if (!read_event(line, sandbox ? sandbox : explained->event.jti, &event))
+		bool of_bundle = keys && read_event(line, BUNDLES, &event);
+		if (!of_bundle && (!*needle || !read_event(line, needle, &event)))
 			continue;
-		count_like(explained, &event);
-		if (!is_about(explained, &event))
+		if (!of_bundle)
+			count_like(explained, &event);
+		if (!of_bundle && !is_about(explained, &event))
 			continue;
 		(void)json_array_append_new(explained->lines, line_json(&event));
 		if (json_array_size(explained->lines) > EXPLAIN_LINES)

@@ -45,8 +45,6 @@ int spaceid_records_row(struct sp_table *table, const struct sp_record *record);
 /* The effect line or conflict line of a change; NULL: out of memory. */
 json_t *spaceid_outcome(const char *sandbox, const struct sp_outcome *outcome);
 
-#define auto_trail sp_cleanup(sp_trail_done)
-
 /* The audit line of one change; `bad` as from sp_store_change. `route` is what was asked for,
  * `note` what else was, either may be NULL. What is installed then is looked up. */
 struct spaceid_asked {

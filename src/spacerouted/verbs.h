@@ -50,8 +50,6 @@ int spacerouted_told(struct sp_cli *cli, const char *sandbox, enum sp_publish_ef
 json_t *spacerouted_grant_line(
     const struct sp_grant *grant, enum sp_grant_effect effect, int64_t revision);
 
-#define auto_trail sp_cleanup(sp_trail_done)
-
 /* The audit line of one change of a route, or of grants; `bad` as from the registry. `has_route`
  * false: the identity has its sandbox alone. */
 void spacerouted_audit_route(struct sp_trail *trail, const char *op,

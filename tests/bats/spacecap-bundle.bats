@@ -316,3 +316,58 @@ judged() {
 	run ! grep -q libarchive trace
 	run ! bash -c "ldd \$(command -v spacecap) | grep -q archive"
 }
+
+# lines: the audit file, without what differs from run to run.
+audit_lines() { jq -c 'del(.time, .us)' audit; }
+
+@test "what is installed, what is refused and what is revoked are audit lines" {
+	local kid me
+	me=$(id -u) kid=$(spacecap pubkey --id a.key)
+	printf '[audit]\nfile = %s/audit\n' "$PWD" >>space.ini
+	build 7 b.pub
+	run -0 spacecap bundle install 7.tzst
+	run -0 spacecap bundle install 7.tzst
+	run -0 spacecap bundle revoke -k root.key --kid "$kid" -o 8.tzst 7.tzst
+	run -0 spacecap bundle install 8.tzst
+	run -14 spacecap bundle install 7.tzst
+	run -14 spacecap bundle revoke -k root.key --kid "$kid" -o 9.tzst 8.tzst
+	run -3 spacecap bundle install a.pub
+	spacecap bundle build -k other.key --serial 9 -o other.tzst a.pub >built
+	run -3 spacecap bundle install other.tzst
+	run -0 audit_lines
+	assert_output '{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","action":"installed","note":"serial 7 of realm prod: 2 active, 0 revoked"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","action":"none","note":"serial 7 of realm prod: 2 active, 0 revoked"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle revoke","action":"revoked","kid":"'"$kid"'","note":"serial 8 of realm prod: 1 active, 1 revoked, now also '"$kid"'"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","action":"installed","note":"serial 8 of realm prod: 1 active, 1 revoked"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","action":"conflict","note":"serial 7 is lower than 8, which was installed before"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle revoke","action":"conflict","kid":"'"$kid"'","note":"'"$kid"' is revoked already"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","error":"unavailable","action":"failed","note":"a.pub: archive: Unrecognized archive format"}
+{"role":"spacecap","caller":"uid:'"$me"'","op":"bundle install","error":"unavailable","action":"failed","note":"bundle: not signed by a root key that is trusted here"}'
+}
+
+@test "a bundle that takes back a key is installed even where no audit line can be written" {
+	printf '[audit]\nfile = %s/none/audit\n' "$PWD" >>space.ini
+	build 7 b.pub,revoked
+	run -0 --separate-stderr spacecap bundle install 7.tzst
+	assert_json '.changed == true and .revoked == 1'
+	assert_equal "$stderr" "spacecap: bundle install: no audit line is written: $PWD/none/audit: No such file or directory"
+	run -0 --separate-stderr spacecap bundle install -q --audit here 7.tzst
+	assert_equal "$stderr" ''
+	run -0 jq -r .action here
+	assert_output none
+}
+
+@test "on a terminal an install that waits for another one says so, and takes that away again" {
+	build 7
+	mkdir state/keys
+	exec 8>state/keys/.lock
+	flock 8
+	script -qefc 'spacecap bundle install 7.tzst >installed' typescript 8>&- 3>&- &
+	await has typescript 'another install is at work; it is waited for'
+	flock -u 8
+	exits_with 0 $!
+	run -0 bash -c "sed '1d;\$d' typescript | tr '\r' '|'"
+	assert_output --regexp '^[|]spacecap: bundle install: another install is at work; it is waited for.*[|] +[|]$'
+	run -0 jq -r .changed installed
+	assert_output true
+}

@@ -281,3 +281,29 @@ ready() {
 	run -0 spaceid explain s-42
 	refute_output --partial $'\033'
 }
+
+@test "a key that is not believed: what was done to bundles of keys here is shown with it" {
+	local kid
+	keys
+	kid=$(spacecap pubkey --id signer.key)
+	spacecap keygen -o root.key >/dev/null
+	printf '[keys]\nroot = %s\n' "$(spacecap pubkey root.key)" >>space.ini
+	spacecap bundle build -k root.key --serial 1 -o 1.tzst signer.pub >built
+	spacecap bundle install 1.tzst >built
+	spacecap bundle revoke -k root.key --kid "$kid" -o 2.tzst 1.tzst >built
+	spacecap bundle install 2.tzst >built
+	line sbx-manager deny revoked-key | jq -c --arg kid "$kid" '.kid = $kid' >>audit
+	run -0 spaceid explain -o json '{"status":"refused","decision":"deny","reason":"revoked-key","hop":"sbx-manager"}'
+	run jq -r '.lines[] | select(.role == "spacecap") | "\(.op): \(.action), \(.note)"' <<<"$output"
+	assert_output "bundle install: installed, serial 1 of realm space: 1 active, 0 revoked
+bundle revoke: revoked, serial 2 of realm space: 0 active, 1 revoked, now also $kid
+bundle install: installed, serial 2 of realm space: 0 active, 1 revoked"
+	run -0 spaceid explain -o json "$(mint)"
+	run jq -c '[.lines[].role]' <<<"$output"
+	assert_output '["spaceid","spacecap","spacecap","spacecap","sbx-manager"]'
+	# It says nothing about other refusals.
+	line sbx-manager refresh-route execution >>audit
+	run -0 spaceid explain -o json "$refusal"
+	run jq -c '[.lines[].role]' <<<"$output"
+	assert_output '["spaceid","sbx-manager","sbx-manager"]'
+}

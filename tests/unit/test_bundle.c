@@ -85,8 +85,8 @@ static int install(int64_t serial, bool *ret_changed, struct sp_err *err)
 {
 	struct sp_manifest manifest = manifest_of(serial);
 	struct sp_bundle bundle = bundle_of(&manifest, root);
-	int bad =
-	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW, ret_changed, err);
+	int bad = sp_bundle_install(
+	    &bundle, &manifest, scratch_path("keys"), NOW, NULL, ret_changed, err);
 
 	sp_bundle_done(&bundle);
 	return bad;
@@ -258,7 +258,7 @@ static void a_lower_serial_or_other_bytes_are_a_conflict(void **state)
 	manifest.keys[1].revoked = true;
 	bundle = bundle_of(&manifest, root);
 	assert_int_equal(
-	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW, &changed, &err),
+	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW, NULL, &changed, &err),
 	    SP_E_CONFLICT);
 	assert_non_null(strstr(err.message, "other bytes"));
 	sp_bundle_done(&bundle);
@@ -317,13 +317,13 @@ static void an_expired_bundle_is_not_installed(void **state)
 	bool changed;
 
 	(void)state;
-	assert_int_equal(
-	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW + LIFE, &changed, &err),
+	assert_int_equal(sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW + LIFE,
+			     NULL, &changed, &err),
 	    SP_E_BAD_ARCHIVE);
 	assert_non_null(strstr(err.message, "expired at"));
 	assert_int_equal(in_force(), 0);
 	assert_int_equal(sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW + LIFE - 1,
-			     &changed, NULL),
+			     NULL, &changed, NULL),
 	    0);
 	sp_bundle_done(&bundle);
 }
@@ -471,7 +471,8 @@ static void a_key_counts_within_its_window_and_bundle(void **state)
 	manifest.keys[1].not_before = NOW + 10;
 	bundle = bundle_of(&manifest, root);
 	assert_int_equal(
-	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW, &changed, NULL), 0);
+	    sp_bundle_install(&bundle, &manifest, scratch_path("keys"), NOW, NULL, &changed, NULL),
+	    0);
 	sp_bundle_done(&bundle);
 	keys = load(scratch_path("keys"));
 	assert_int_equal(find(keys, key_a.kid, NOW + 9), SP_REASON_UNKNOWN_KEY);

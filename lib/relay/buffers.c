@@ -75,3 +75,13 @@ void sp_way_share_buffers(struct sp_way *way, struct sp_way *other)
 	else
 		give_buffers(way, other, BUSY_BYTES, QUIET_BYTES);
 }
+
+/*
+ * Whoever has room for a byte may put all that he has at once into a Unix socket, when it is
+ * spliced. When it is copied the kernel itself takes half a buffer at the most, so that the next
+ * message is there before the first one is read; here it is half a buffer too.
+ */
+size_t sp_way_splice_most(const struct sp_way *way)
+{
+	return (size_t)(way->buffer ? way->buffer : SEND_BYTES) / 2;
+}

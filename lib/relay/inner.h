@@ -71,6 +71,9 @@ int sp_way_move(struct sp_way *way, size_t *ret_moved);
  * buffer (buffers.c), when what the other has queued allows it; both the same when both do. */
 void sp_way_share_buffers(struct sp_way *way, struct sp_way *other);
 
+/* What is spliced at once into the buffer of `to`. */
+size_t sp_way_splice_most(const struct sp_way *way);
+
 /* Throws away what it holds. */
 void sp_way_drop(struct sp_way *way);
 

@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "relay/inner.h"
 
-#define MOVES_A_TURN 4 /* so that one busy relay does not starve the others */
+#define MOVES_A_TURN 8 /* so that one busy relay does not starve the others */
 
 static void set_watchers(struct sp_way *way)
 {

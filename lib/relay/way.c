@@ -134,19 +134,22 @@ static int empty_pipe(struct sp_way *way)
 
 static int move_piped(struct sp_way *way, size_t *ret_moved)
 {
+	size_t most = sp_way_splice_most(way);
 	int code = sp_way_put_head(way);
 	ssize_t n;
 
 	if (code)
 		return write_code(code);
-	n = splice_some(way->pipe[0], way->to, way->piped);
-	if (n == -EINVAL)
-		return empty_pipe(way);
-	if (n <= 0)
-		return n == 0 ? -EPIPE : write_code(n);
-	way->piped -= (size_t)n;
-	*ret_moved = (size_t)n;
-	return way->piped > 0 ? -EAGAIN : 0;
+	while (way->piped > 0) {
+		n = splice_some(way->pipe[0], way->to, way->piped < most ? way->piped : most);
+		if (n == -EINVAL)
+			return empty_pipe(way);
+		if (n <= 0)
+			return n == 0 ? -EPIPE : write_code(n);
+		way->piped -= (size_t)n;
+		*ret_moved += (size_t)n;
+	}
+	return 0;
 }
 
 /* How much may be spliced: of frames that are taken off, what is left of the one. */
@@ -189,9 +192,9 @@ static int splice_fresh(struct sp_way *way, size_t *ret_moved)
 		return copy(way, SP_RELAY_CHUNK, ret_moved);
 	}
 	if (n <= 0) {
-		/* Nothing there: whoever comes back with more is bulk again soon. */
+		/* Nothing there now. It is bulk as before when there is more: what it costs to take
+		 * a pipe again is nothing. */
 		sp_pipe_give(way->pipe, true);
-		way->full = 0;
 		return end_code(way, n);
 	}
 	take_piped(way, (size_t)n);

@@ -1,7 +1,9 @@
 /*
- * One hop under a lease: bulk and round trips through `spacestream relay`, beside socat and HAProxy
- * (where it is installed) in the same run, the relay on one core and both ends on another; what the
- * look at the epoch costs of that; memory of idle streams.
+ * One hop under a lease: bulk and round trips through `spacestream relay`, beside a bare loop of
+ * splice(2), socat and HAProxy (where they are installed) in the same run, the relay on one core
+ * and both ends on another; what the look at the epoch costs of that; memory of idle streams. And
+ * one move by itself, copied and spliced, by its size: where the relay changes from one to the
+ * other.
  */
 #include "bench_hop.h"
 
@@ -55,16 +57,49 @@ static void join(struct hop *hop, char *const *argv)
 	hop->back = accept_one(back);
 }
 
-static bool join_haproxy(struct hop *hop)
+/* What splice reaches that does nothing else, one way. */
+static void splice_all(int from, int to)
+{
+	int between[2];
+	ssize_t n;
+
+	if (pipe2(between, O_CLOEXEC) < 0)
+		_exit(1);
+	while ((n = splice(from, NULL, between[1], NULL, 65536, SPLICE_F_MOVE)) > 0)
+		for (ssize_t m; n > 0; n -= m)
+			if ((m = splice(between[0], NULL, to, NULL, (size_t)n, SPLICE_F_MOVE)) <= 0)
+				_exit(1);
+	_exit(0);
+}
+
+static void join_splice(struct hop *hop)
+{
+	int front[2], back[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, front) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, back) < 0)
+		give_up("socketpair");
+	hop->front = front[0];
+	hop->back = back[0];
+	hop->pid = fork();
+	if (hop->pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)signal(SIGPIPE, SIG_DFL);
+		pin(1);
+		(void)close(front[0]);
+		(void)close(back[0]);
+		splice_all(front[1], back[1]);
+	}
+	(void)close(front[1]);
+	(void)close(back[1]);
+}
+
+static void join_haproxy(struct hop *hop)
 {
 	sp_auto_fd int back = -1;
 	char text[1024];
 	char *argv[] = {"haproxy", "-db", "-f", (char *)(uintptr_t)place("haproxy.cfg"), NULL};
 
-	if (system("command -v haproxy >/dev/null") != 0) {
-		(void)fprintf(stderr, "bench_relay: no haproxy: its figures are left out\n");
-		return false;
-	}
 	back = listen_at("back.sock");
 	(void)snprintf(text, sizeof(text),
 	    "global\n  nbthread 1\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client "
@@ -77,7 +112,6 @@ static bool join_haproxy(struct hop *hop)
 		if (tries == 500 || poll(NULL, 0, 10) < 0)
 			give_up("haproxy does not listen");
 	hop->back = accept_one(back);
-	return true;
 }
 
 static void part(struct hop *hop)
@@ -149,16 +183,91 @@ static void measure(struct hop *hop)
 	keep_best(&hop->trips_capacity, capacity);
 }
 
-static void compare(const struct hop *ours, const struct hop *peer, double least)
+static void compare_bulk(
+    const struct hop *ours, const struct hop *peer, double least, double least_capacity)
 {
 	bench_put(
 	    "relay bulk", ours->bulk / 1e6, "MB/s", peer->name, peer->bulk / 1e6, ">=", least);
 	bench_put("relay bulk a CPU second", ours->bulk_capacity / 1e6, "MB", peer->name,
-	    peer->bulk_capacity / 1e6, ">=", least);
+	    peer->bulk_capacity / 1e6, ">=", least_capacity);
+}
+
+static void compare(const struct hop *ours, const struct hop *peer, double least)
+{
+	compare_bulk(ours, peer, least, least);
 	bench_put(
 	    "relay 64-byte round trips", ours->trips, "1/s", peer->name, peer->trips, ">=", 1);
 	bench_put("relay 64-byte round trips a CPU second", ours->trips_capacity, "", peer->name,
 	    peer->trips_capacity, ">=", 1);
+}
+
+/* --- one move by itself --- */
+
+enum { MOVES = 400 };
+
+struct pairs {
+	int front[2], back[2], pipe[2];
+};
+
+static void must_move(ssize_t n, size_t size)
+{
+	if (n != (ssize_t)size)
+		give_up("a move in part");
+}
+
+static void move_copied(const struct pairs *at, char *bytes, size_t size)
+{
+	must_move(read(at->front[1], bytes, size), size);
+	must_move(write(at->back[0], bytes, size), size);
+}
+
+static void move_spliced(const struct pairs *at, char *bytes, size_t size)
+{
+	(void)bytes;
+	must_move(splice(at->front[1], NULL, at->pipe[1], NULL, size, SPLICE_F_MOVE), size);
+	must_move(splice(at->pipe[0], NULL, at->back[0], NULL, size, SPLICE_F_MOVE), size);
+}
+
+/* Nanoseconds a move: the median, the ends' own work apart. */
+static double one_move(const struct pairs *at, size_t size,
+    void (*move)(const struct pairs *at, char *bytes, size_t size))
+{
+	static char bytes[65536];
+	int64_t took[MOVES];
+
+	for (int i = 0; i < MOVES; i++) {
+		must_move(write(at->front[0], bytes, size), size);
+		int64_t start = bench_now_ns();
+		move(at, bytes, size);
+		took[i] = bench_now_ns() - start;
+		for (size_t seen = 0; seen < size;) {
+			ssize_t n = read(at->back[1], bytes, sizeof(bytes));
+			if (n <= 0)
+				give_up("a move was lost");
+			seen += (size_t)n;
+		}
+	}
+	return (double)bench_percentile(took, MOVES, 50);
+}
+
+static void measure_sizes(void)
+{
+	struct bench_curve copied = {.plot = "bytes a move", .name = "copied", .unit = "ns"};
+	struct bench_curve spliced = {.plot = "bytes a move", .name = "spliced", .unit = "ns"};
+	struct pairs at;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, at.front) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, at.back) < 0 ||
+	    pipe2(at.pipe, O_CLOEXEC) < 0)
+		give_up("pairs");
+	for (size_t size = 64; size <= SP_RELAY_CHUNK; size *= size < 16384 ? 4 : 3) {
+		(void)one_move(&at, size, move_copied);
+		bench_curve_add(&copied, (double)size, one_move(&at, size, move_copied));
+		bench_curve_add(&spliced, (double)size, one_move(&at, size, move_spliced));
+	}
+	bench_put(
+	    "a move of 64 bytes, copied", copied.first, "ns", "spliced", spliced.first, "<=", 1);
+	bench_put("a move of 48 KiB, spliced", spliced.last, "ns", "copied", copied.last, "<=", 1);
 }
 
 /* --- in this process: what a look costs, and what an idle stream takes --- */
@@ -294,10 +403,12 @@ int main(void)
 {
 	char *relay[] = {"build/bin/spacestream", "relay", "--sandbox", "s-42", NULL, NULL, NULL};
 	char *socat[] = {"socat", NULL, NULL, NULL};
-	struct hop hops[] = {{.name = "spacestream"}, {.name = "socat"}, {.name = "haproxy"}};
+	enum { OURS, SPLICE, SOCAT, HAPROXY };
+	struct hop hops[] = {{.name = "spacestream"}, {.name = "bare splice"}, {.name = "socat"},
+	    {.name = "haproxy"}};
 	char text[512];
 	struct sp_store *store;
-	bool haproxy = true;
+	bool has_socat = bench_has("socat"), has_haproxy = bench_has("haproxy");
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	strcpy(directory, "/tmp/space-bench-XXXXXX");
@@ -315,21 +426,32 @@ int main(void)
 		give_up("memory");
 	pin(0);
 	for (int i = 0; i < ROUNDS; i++) {
-		join(&hops[0], relay);
-		measure(&hops[0]);
-		part(&hops[0]);
-		join(&hops[1], socat);
-		measure(&hops[1]);
-		part(&hops[1]);
-		haproxy = haproxy && join_haproxy(&hops[2]);
-		if (!haproxy)
-			continue;
-		measure(&hops[2]);
-		part(&hops[2]);
+		double capacity;
+		join(&hops[OURS], relay);
+		measure(&hops[OURS]);
+		part(&hops[OURS]);
+		join_splice(&hops[SPLICE]);
+		keep_best(&hops[SPLICE].bulk, bulk(&hops[SPLICE], &capacity));
+		keep_best(&hops[SPLICE].bulk_capacity, capacity);
+		part(&hops[SPLICE]);
+		if (has_socat) {
+			join(&hops[SOCAT], socat);
+			measure(&hops[SOCAT]);
+			part(&hops[SOCAT]);
+		}
+		if (has_haproxy) {
+			join_haproxy(&hops[HAPROXY]);
+			measure(&hops[HAPROXY]);
+			part(&hops[HAPROXY]);
+		}
 	}
-	compare(&hops[0], &hops[1], 1.5);
-	if (haproxy)
-		compare(&hops[0], &hops[2], 1);
+	/* The bare loop waits in its calls, and looks at nothing. */
+	compare_bulk(&hops[OURS], &hops[SPLICE], 0.9, 0.8);
+	if (has_socat)
+		compare(&hops[OURS], &hops[SOCAT], 1.8);
+	if (has_haproxy)
+		compare(&hops[OURS], &hops[HAPROXY], 1.3);
+	measure_sizes();
 	measure_here(&hops[0], store);
 	(void)snprintf(text, sizeof(text), "rm -rf %s", directory);
 	return system(text) == 0 ? 0 : 1;

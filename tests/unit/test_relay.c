@@ -1,5 +1,6 @@
 /* A relay between two socket pairs, under a lease: what arrives, what waits, what an end means. */
 #include "relay_fixture.h"
+#include "relay/inner.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -131,6 +132,22 @@ static void a_relay_alone_gives_the_busy_way_the_larger_buffer(void **state)
 		  (size_t)sp_relay_held(self.relay, SP_LEASE_IN) +
 		  (size_t)sp_relay_held(self.relay, SP_LEASE_OUT);
 	assert_true(waiting <= SP_RELAY_BOUND);
+}
+
+/* Also of one who sends in turns with who receives, so that nothing is there now and then. */
+static void bulk_is_bulk_still_after_a_pause(void **state)
+{
+	const struct sp_way *way;
+
+	(void)state;
+	relay_with(false, NULL);
+	way = &self.relay->ways[SP_LEASE_IN];
+	pass_in_bulk(self.a, self.b);
+	settle();
+	assert_int_equal(way->pipe[0], -1); /* it keeps nothing meanwhile */
+	(void)flood(self.a);
+	assert_true(way->piped > 0);
+	assert_null(way->held);
 }
 
 static void a_relay_that_shares_its_stream_keeps_to_its_part(void **state)
@@ -267,6 +284,7 @@ int main(void)
 	    TEST(what_was_read_before_goes_first),
 	    TEST(a_slow_reader_is_waited_for_in_bounded_memory),
 	    TEST(a_relay_alone_gives_the_busy_way_the_larger_buffer),
+	    TEST(bulk_is_bulk_still_after_a_pause),
 	    TEST(a_relay_that_shares_its_stream_keeps_to_its_part),
 	    TEST(what_is_queued_is_not_taken_away),
 	    TEST(the_end_of_one_is_the_end_of_both_once_its_last_bytes_are_through),

@@ -154,21 +154,22 @@ used'
 	run jq -c 'select(.check == "kernel")' <<<"$output"
 	assert_json '. == {check: "kernel", state: "failure", mend: "spacebridge attest --level",
 		message: "nothing can be proved here, so every bridge is denied: it lacks /proc of this pid namespace"}'
-	# A kernel without pidfs, as far as the doctor is told.
-	mkdir tools
-	ln -s "${SPACE_BIN:-$ROOT/build/bin}"/* tools
-	rm tools/spacebridge
-	printf '%s\n' '#!/bin/sh' "[ \"\$2\" != --level ] || ! grep -q 'min_level = full' '$WORLD/a.ini' || {
-		echo '{\"level\":\"pidfd\",\"min_level\":\"full\",\"enough\":false,\"missing\":[\"pidfs\"]}'; exit 11; }" \
-		"exec '${SPACE_BIN:-$ROOT/build/bin}/spacebridge' \"\$@\"" >tools/spacebridge
-	chmod +x tools/spacebridge
+	# A kernel before 6.5, as this one can play it: it has no SO_PEERPIDFD, whoever asks.
+	older() { "$FIXTURES/older-kernel" "$@"; }
+	local lacks
+	lacks=$(older spacebridge attest --level -o json | jq -r '.missing | join(", ")')
+	[[ ", $lacks," == *", SO_PEERPIDFD,"* ]] || fail "$lacks"
 	sed -i 's/^min_level = .*/min_level = full/' "$WORLD/a.ini"
-	SPACE_BIN=$PWD/tools finds failure kernel "level pidfd is below [bridge] min_level full, so every bridge is denied: it lacks \
-pidfs. A newer kernel has it; or be content with less" \
-		"sed -i '/^\\[bridge\\]/,/^\\[/s|^min_level *=.*|min_level = pidfd|' $WORLD/a.ini"
-	run -0 bash -c "$mend"
+	run -1 older space-doctor -q -o json
+	run jq -r 'select(.check == "kernel") | "\(.state) \(.message); \(.mend)"' <<<"$output"
+	assert_output "failure level launch-pidfd is below [bridge] min_level full, so every bridge is denied: it lacks $lacks. A \
+newer kernel has it; or be content with less; sed -i '/^\\[bridge\\]/,/^\\[/s|^min_level *=.*|min_level = launch-pidfd|' $WORLD/a.ini"
+	run -0 bash -c "${output#*; or be content with less; }"
 	run -0 spacebridge config -o json
-	assert_line '{"section":"bridge","key":"min_level","value":"pidfd","unit":"level","from":"file"}'
+	assert_line '{"section":"bridge","key":"min_level","value":"launch-pidfd","unit":"level","from":"file"}'
+	run -0 older space-doctor -o json
+	run jq -r 'select(.check == "kernel") | "\(.state) \(.message)"' <<<"$output"
+	assert_output 'ok level launch-pidfd, [bridge] min_level launch-pidfd'
 	sed -i "s/^min_level = .*/min_level = $(world_level)/" "$WORLD/a.ini"
 	healthy
 }
@@ -288,7 +289,7 @@ signer.pub && spacecap bundle install keys.tar.zst"
 	cp "$WORLD/root.key" root.key
 	spacecap pubkey "$WORLD/control/signer.key" >signer.pub
 	faketime -f +1h spacecap bundle build -k root.key -r test --serial 20 -o later.tar.zst signer.pub >built
-	faketime -f +1h spacecap bundle install later.tar.zst >built
+	faketime -f +1h spacecap bundle install --audit "$PWD/audit" later.tar.zst >built
 	finds failure clock "bundle 20 was issued at $(spacecap bundle list -o json | jq -r .issued_at), which is in the future here" \
 		'timedatectl set-ntp true'
 	spacecap bundle build -k root.key -r test --serial 21 -o now.tar.zst signer.pub >built
@@ -503,10 +504,29 @@ failure the last line of $WORLD/audit is of $(tail -n 1 "$WORLD/audit" | jq -r .
 	found clock
 	assert_output --partial 'the record of s-70'
 	rm "$records/s-70.json"
-	echo '{"time":"2026-01-01T00:00:00Z","decision":"deny","reason":"not-yet-valid"}' >>"$WORLD/audit"
+	# A manager whose clock is behind refuses what is signed now, where its keys are old enough.
+	cp "$WORLD/root.key" root.key
+	spacecap pubkey "$WORLD/control/signer.key" >signer.pub
+	faketime -f -2h spacecap bundle build -k root.key -r test --serial 30 -o old.tar.zst signer.pub >built
+	spacecap bundle install old.tar.zst >built
+	stop manager
+	start manager env "LD_PRELOAD=$(faketime -f +0s printenv LD_PRELOAD)" FAKETIME=-1h sbx-manager
+	run -11 env SPACE_CONFIG="$WORLD/a.ini" node-api <<<'{"op":"ping","sandbox":"s-42","args":{}}'
+	assert_json '.decision == "deny" and .reason == "not-yet-valid"'
+	stop manager
+	start manager sbx-manager
+	spacecap bundle build -k root.key -r test --serial 31 -o new.tar.zst signer.pub >built
+	spacecap bundle install new.tar.zst >built
 	finds warning clock "1 of the last 1000 lines of $WORLD/audit refuse capabilities as not-yet-valid: this clock, or the control \
 plane's, is wrong" 'timedatectl set-ntp true'
 	: >"$WORLD/audit"
+	# All of this machine is behind: what others have dated is in the future.
+	spaceid fence --sandbox s-42 >fenced
+	run -1 faketime -f -1h space-doctor -q -o json
+	run jq -r 'select(.check == "clock") | "\(.state) \(.message)"' <<<"$output"
+	assert_line --partial 'failure bundle '
+	assert_line "failure the record of s-42 was installed at $(spaceid show s-42 -o json | jq -r .installed_at), which is in the future here"
+	assert_line "failure the last line of $WORLD/audit is of $(tail -n 1 "$WORLD/audit" | jq -r .time), which is in the future here"
 	echo no >"$WORLD/synchronized"
 	finds warning clock 'it is not synchronized' 'timedatectl set-ntp true'
 	mended
@@ -530,6 +550,26 @@ plane's, is wrong" 'timedatectl set-ntp true'
 	assert_output ''
 }
 
+# other_user: s-71 is served by a VMM of another user, in a directory of his. retire_other: not any more.
+other_user() {
+	his=$(mktemp -d)
+	chmod 755 "$his"
+	chown 54321:54321 "$his"
+	install -m 755 "$FIXTURES/vmm" "$his"
+	mkdir "$his/root"
+	start other-guest spaced-guest --listen "unix:$his/guest.sock" --root "$his/root" --cid 9 --key "$WORLD/other.key"
+	chmod 666 "$his/guest.sock"
+	start other-vmm setpriv --reuid 54321 --regid 54321 --clear-groups "$his/vmm" --uds "$his/v.sock" \
+		--guest "$his/guest.sock" --cid 9 --api "$his/api.sock"
+	sandbox activate s-71 --execution 7 --vmm-pid "$STARTED" --uds-path "$his/v.sock" --api "$his/api.sock" >activated
+}
+retire_other() {
+	sandbox retire s-71 --execution 7 >retired
+	stop other-vmm
+	stop other-guest
+	rm -r "$his"
+}
+
 @test "a manager that cannot look into other users' VMMs" {
 	[ "$(id -u)" = 0 ] || skip_or_fail root
 	local pid
@@ -539,7 +579,7 @@ plane's, is wrong" 'timedatectl set-ntp true'
 	run -0 space-doctor -o json
 	run jq -r 'select(.check == "capabilities") | .message' <<<"$output"
 	assert_output "manager, process $pid, lacks CAP_SYS_PTRACE and has only VMMs of its own user"
-	spaceid show s-42 -o json | jq -c '{sandbox: "s-71", route, owner, bridge, vmm: (.vmm | .uid = 54321)}' | spaceid install >installed
+	other_user
 	found capabilities
 	assert_output "failure manager, process $pid of uid 0, lacks CAP_SYS_PTRACE: it cannot look into the VMM of s-71, uid 54321; \
 kill $pid && sbx-manager"
@@ -547,7 +587,7 @@ kill $pid && sbx-manager"
 	start manager sbx-manager
 	found capabilities
 	assert_output ''
-	spaceid retire --sandbox s-71 --execution 7 >retired
+	retire_other
 	healthy
 }
 

@@ -61,6 +61,9 @@ _spacecap() {
 	"mint --iss" | "mint -i")
 		return
 		;;
+	"mint --jobs" | "mint -j")
+		return
+		;;
 	"mint --agent" | "mint -a")
 		_spacecap_files -f
 		return
@@ -126,6 +129,9 @@ _spacecap() {
 		return
 		;;
 	"verify --realm" | "verify -r")
+		return
+		;;
+	"verify --jobs" | "verify -j")
 		return
 		;;
 	"verify --purpose")
@@ -274,14 +280,14 @@ _spacecap() {
 		esac
 		;;
 	"mint")
-		options="--key --passphrase-file --realm --iss --agent --window --ttl --audit --sandbox --execution --worker --substrate --pod-uid --activation --attempt --caller --purpose --access --session --port --protocol --config --output --color --verbose --quiet --help "
+		options="--key --passphrase-file --realm --iss --jobs --agent --window --ttl --audit --sandbox --execution --worker --substrate --pod-uid --activation --attempt --caller --purpose --access --session --port --protocol --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacecap_words "$options" ;;
 		*) _spacecap_words "$options" ;;
 		esac
 		;;
 	"verify")
-		options="--keys --root --realm --purpose --op --session --port --protocol --at --skew --config --output --color --verbose --quiet --help "
+		options="--keys --root --realm --jobs --purpose --op --session --port --protocol --at --skew --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacecap_words "$options" ;;
 		*) _spacecap_words "$options" ;;

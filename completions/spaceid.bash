@@ -44,6 +44,9 @@ _spaceid() {
 		_spaceid_files -d
 		return
 		;;
+	"compare --jobs" | "compare -j")
+		return
+		;;
 	"install --if-epoch")
 		return
 		;;
@@ -184,7 +187,7 @@ _spaceid() {
 	esac
 	case $verb in
 	"compare")
-		options="--selected --installed --use --records --config --output --color --verbose --quiet --help "
+		options="--selected --installed --use --records --jobs --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spaceid_words "$options" ;;
 		*) _spaceid_words "$options" ;;

@@ -25,6 +25,7 @@ complete -c spaceid -n '__fish_spaceid_after compare' -l selected -r -F -d 'comp
 complete -c spaceid -n '__fish_spaceid_after compare' -l installed -r -F -d 'with this one: {sandbox, route, state} or a record as `show` prints it'
 complete -c spaceid -n '__fish_spaceid_after compare' -l use -x -a 'open established-control established-gateway' -d 'what it is compared for (default: open)'
 complete -c spaceid -n '__fish_spaceid_after compare' -l records -x -a '(__fish_complete_directories)' -d 'take `installed` from this store'
+complete -c spaceid -n '__fish_spaceid_after compare' -l jobs -s j -x -d 'threads, 0: one for each processor (default: 1)'
 complete -c spaceid -n '__fish_spaceid_after compare' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
 complete -c spaceid -n '__fish_spaceid_after compare' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
 complete -c spaceid -n '__fish_spaceid_after compare' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'

@@ -25,6 +25,7 @@
 #define SP_EXPORT_BYTES_MAX   (64u * 1024u * 1024u) /* of spaceid export, unpacked */
 #define SP_EXPORT_MEMBERS_MAX 8192
 #define SP_WINDOW_MAX         4096           /* records in flight in one filter */
+#define SP_JOBS_MAX           64             /* threads that share one filter's or server's work */
 #define SP_UNIX_PATH_MAX      107            /* longer paths go through a directory descriptor */
 #define SP_READ_MAX           (128u * 1024u) /* one file.read */
 #define SP_EXEC_OUTPUT_MAX    (64u * 1024u)  /* one of stdout, stderr, by default */

@@ -31,20 +31,20 @@ int sp_mint_stage_take(const json_t *record, struct sp_request *ret_request, str
 }
 
 static void write_audit(struct sp_audit *audit, const struct sp_minter *minter,
-    const struct sp_request *request, const struct sp_minted *minted, const char *error,
+    const struct sp_order *order, const struct sp_minted *minted, const char *error,
     int64_t started)
 {
 	const struct sp_audit_line line = {.role = SP_SIGNER_HOP,
-	    .id = request->id,
-	    .caller = request->caller,
-	    .sandbox = request->sandbox,
-	    .op = request->op->name,
+	    .id = order->id[0] ? order->id : NULL,
+	    .caller = order->claims.caller,
+	    .sandbox = order->claims.identity.sandbox,
+	    .op = order->op->name,
 	    .reason = minted->reason,
 	    .error = error,
 	    .action = minted->token ? minted->reused ? "reused" : "minted" : NULL,
 	    .kid = minted->token ? sp_minter_kid(minter) : NULL,
 	    .jti = minted->token ? minted->jti : NULL,
-	    .selected = &request->route,
+	    .selected = &order->claims.identity.route,
 	    .microseconds = sp_monotonic_us() - started,
 	    .note = minted->reused ? "reused" : NULL};
 
@@ -65,17 +65,20 @@ int sp_mint_stage_sign(struct sp_minter *minter, struct sp_audit *audit, json_t 
 	int64_t started = sp_monotonic_us();
 	struct sp_minted minted = {.reason = SP_REASON_NONE};
 	struct sp_request request;
+	struct sp_order order;
 	int bad = sp_mint_stage_take(record, &request, err);
 
 	if (bad == 0)
 		*ret = json_incref(record);
 	if (bad <= 0)
 		return bad;
-	bad = sp_minter_request(minter, &request, sp_time_now(), &minted, err);
+	bad = sp_order_read(&request, &order, err);
+	if (!bad)
+		bad = sp_minter_order(minter, &order, sp_time_now(), &minted, err);
 	if (bad && bad != SP_E_TOO_LARGE)
 		return bad;
-	write_audit(audit, minter, &request, &minted,
-	    bad ? sp_error_name(SP_ERROR_TOO_LARGE) : NULL, started);
+	write_audit(audit, minter, &order, &minted, bad ? sp_error_name(SP_ERROR_TOO_LARGE) : NULL,
+	    started);
 	if (bad)
 		*ret = sp_result_error(
 		    request.id, SP_ERROR_TOO_LARGE, false, err ? err->message : "too large");
@@ -84,6 +87,26 @@ int sp_mint_stage_sign(struct sp_minter *minter, struct sp_audit *audit, json_t 
 	else
 		*ret = with_token(record, &minted);
 	return *ret ? 0 : sp_fail(err, -ENOMEM, "out of memory");
+}
+
+/* What is refused or does not fit is left, before anything is done, to those who say why. */
+bool sp_mint_stage_quick(struct sp_minter *minter, struct sp_audit *audit, const char *line,
+    size_t size, struct sp_out *out)
+{
+	int64_t started = audit ? sp_monotonic_us() : 0;
+	struct sp_minted minted;
+	struct sp_order order;
+
+	if (!sp_order_quick(line, size, &order) ||
+	    sp_minter_order(minter, &order, sp_time_now(), &minted, NULL) < 0 ||
+	    minted.reason != SP_REASON_NONE)
+		return false;
+	write_audit(audit, minter, &order, &minted, NULL, started);
+	sp_out_put(out, line, size - 1);
+	sp_out_text(out, ",\"cap\":\"");
+	sp_out_put(out, minted.token, minted.size);
+	sp_out_text(out, "\"}");
+	return true;
 }
 
 char *sp_mint_stage_question(const json_t *record, const struct sp_request *request)

@@ -27,6 +27,11 @@ int sp_mint_stage_take(const json_t *record, struct sp_request *ret_request, str
 int sp_mint_stage_sign(struct sp_minter *minter, struct sp_audit *audit, json_t *record,
     json_t **ret, struct sp_err *err);
 
+/* The same of a usual line, without a tree: a routed record that can be minted. True: the minted
+ * record has been added to `out`. False: not judged, nothing has been done. */
+bool sp_mint_stage_quick(struct sp_minter *minter, struct sp_audit *audit, const char *line,
+    size_t size, struct sp_out *out);
+
 /*
  * What a signer is asked: the record with only those args that a capability is made from, so that
  * no file's content goes there. Heap; NULL: out of memory.

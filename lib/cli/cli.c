@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/io.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "cli/internal.h"
@@ -134,6 +135,16 @@ int sp_cli_number(struct sp_cli *cli, const char *option, int64_t fallback, int6
 	(void)sp_cli_usage(cli, "--%s: `%.64s` is not a whole number from %lld to %lld", option,
 	    text, (long long)min, (long long)max);
 	return SP_E_USAGE;
+}
+
+int sp_cli_jobs(struct sp_cli *cli, unsigned *ret)
+{
+	int64_t jobs;
+	int bad = sp_cli_number(cli, "jobs", 1, 0, SP_JOBS_MAX, &jobs);
+
+	if (!bad)
+		*ret = sp_pool_size((unsigned)jobs);
+	return bad;
 }
 
 size_t sp_cli_count(const struct sp_cli *cli)

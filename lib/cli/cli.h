@@ -70,6 +70,15 @@ bool sp_cli_flag(const struct sp_cli *cli, const char *option);
 int sp_cli_number(struct sp_cli *cli, const char *option, int64_t fallback, int64_t min,
     int64_t max, int64_t *ret);
 
+/* A row of an option table, and what it says: threads, from 1 to SP_JOBS_MAX; 0 is as many as there
+ * are processors to use. SP_E_USAGE, told. */
+#define SP_CLI_JOBS                                                                                \
+	{                                                                                          \
+		"jobs", 'j', SP_OPTION_NUMBER, "N",                                                \
+		    "threads, 0: one for each processor (default: 1)", NULL, false                 \
+	}
+int sp_cli_jobs(struct sp_cli *cli, unsigned *ret);
+
 size_t sp_cli_count(const struct sp_cli *cli); /* arguments that are no options */
 const char *sp_cli_argument(const struct sp_cli *cli, size_t index); /* NULL past the last */
 char **sp_cli_rest(const struct sp_cli *cli); /* all of them, NULL-terminated: for -- CMD ... */

@@ -175,23 +175,27 @@ int sp_line_flush(struct sp_line_writer *writer)
 	return writer->failed;
 }
 
-/* Makes `size` bytes free, by flushing, and by growing for a line longer than a batch. */
-static int reserve(struct sp_line_writer *writer, size_t size)
+static int grow(struct sp_line_writer *writer, size_t room)
 {
-	char *larger;
+	char *larger = realloc(writer->buffer, room);
 
-	if (writer->room - writer->used >= size)
-		return writer->failed;
-	if (sp_line_flush(writer))
-		return writer->failed;
-	if (writer->room >= size)
-		return 0;
-	larger = realloc(writer->buffer, size);
 	if (!larger)
 		return writer->failed = -ENOMEM;
 	writer->buffer = larger;
-	writer->room = size;
+	writer->room = room;
 	return 0;
+}
+
+/* Makes `size` bytes free, by flushing, and by growing for a line longer than a batch. */
+static int reserve(struct sp_line_writer *writer, size_t size)
+{
+	if (writer->room - writer->used >= size)
+		return writer->failed;
+	if (writer->fd == SP_LINES_KEPT)
+		return grow(writer, 2 * writer->room + size);
+	if (sp_line_flush(writer))
+		return writer->failed;
+	return writer->room >= size ? 0 : grow(writer, size);
 }
 
 int sp_line_put(struct sp_line_writer *writer, const char *line, size_t size)
@@ -220,4 +224,20 @@ int sp_line_put_json(struct sp_line_writer *writer, const void *json)
 	writer->buffer[writer->used + size] = '\n';
 	writer->used += size + 1;
 	return writer->failed;
+}
+
+int sp_line_room(struct sp_line_writer *writer, size_t size, struct sp_out *ret)
+{
+	int bad = reserve(writer, size + 1);
+
+	if (!bad)
+		*ret = (struct sp_out){
+		    .at = writer->buffer + writer->used, .room = writer->room - writer->used - 1};
+	return bad;
+}
+
+void sp_line_took(struct sp_line_writer *writer, size_t used)
+{
+	writer->buffer[writer->used + used] = '\n';
+	writer->used += used + 1;
 }

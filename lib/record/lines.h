@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/err.h"
+#include "record/out.h"
 
 struct sp_line_reader {
 	int fd;     /* borrowed; blocking or not */
@@ -45,6 +46,8 @@ int sp_line_give(struct sp_line_reader *reader, const void *bytes, size_t size);
  * longer valid. For filters that flush before they wait. */
 bool sp_line_at_hand(struct sp_line_reader *reader);
 
+#define SP_LINES_KEPT (-1) /* for a descriptor: lines are not written, `buffer` grows instead */
+
 struct sp_line_writer {
 	int fd; /* borrowed */
 	char *buffer;
@@ -63,5 +66,10 @@ void sp_line_writer_done(struct sp_line_writer *writer); /* does not flush */
 int sp_line_put(struct sp_line_writer *writer, const char *line, size_t size);
 int sp_line_put_json(struct sp_line_writer *writer, const void *json /* json_t */);
 int sp_line_flush(struct sp_line_writer *writer);
+
+/* A line that is put together in place: *ret has at least `size` bytes of room, until the next call
+ * but for sp_line_took, which adds the first `used` of them as a line. 0 or the sticky error. */
+int sp_line_room(struct sp_line_writer *writer, size_t size, struct sp_out *ret);
+void sp_line_took(struct sp_line_writer *writer, size_t used);
 
 #endif

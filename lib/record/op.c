@@ -61,7 +61,7 @@ const struct sp_op *sp_op_at(size_t index)
 const struct sp_op *sp_op_find(const char *name)
 {
 	for (size_t i = 0; i < SP_COUNT(OPS); i++)
-		if (strcmp(OPS[i].name, name) == 0)
+		if (OPS[i].name[0] == name[0] && strcmp(OPS[i].name, name) == 0)
 			return &OPS[i];
 	return NULL;
 }
@@ -121,14 +121,23 @@ bool sp_access_entry_valid(const char *entry)
 	return false;
 }
 
+bool sp_access_entry_covers_op(
+    const char *entry, const struct sp_op *op, bool family_covers_single_use)
+{
+	size_t prefix;
+
+	if (entry[0] != op->name[0])
+		return false;
+	prefix = family_prefix(entry);
+	if (!prefix)
+		return strcmp(entry, op->name) == 0;
+	return strncmp(entry, op->name, prefix) == 0 &&
+	       (family_covers_single_use || !op->single_use);
+}
+
 bool sp_access_entry_covers(const char *entry, const char *op, bool family_covers_single_use)
 {
-	size_t prefix = family_prefix(entry);
 	const struct sp_op *row = sp_op_find(op);
 
-	if (!row)
-		return false;
-	if (!prefix)
-		return strcmp(entry, op) == 0;
-	return strncmp(entry, op, prefix) == 0 && (family_covers_single_use || !row->single_use);
+	return row && sp_access_entry_covers_op(entry, row, family_covers_single_use);
 }

@@ -43,7 +43,9 @@ const char *sp_purpose_audience(enum sp_purpose purpose); /* "sbx-manager" or "n
 const char *sp_protocol_name(enum sp_protocol protocol);
 bool sp_protocol_parse(const char *name, enum sp_protocol *ret_protocol);
 
-/* An access entry: an operation of the table, or a family such as `file.*` that the table knows. */
+/* An access entry: an operation of the table, or a family such as `file.*` that the table knows;
+ * with its NUL none is longer than SP_ACCESS_TEXT_SIZE. */
+#define SP_ACCESS_TEXT_SIZE 32
 bool sp_access_entry_valid(const char *entry);
 
 /*
@@ -52,5 +54,7 @@ bool sp_access_entry_valid(const char *entry);
  * (02-capability, Verification 6).
  */
 bool sp_access_entry_covers(const char *entry, const char *op, bool family_covers_single_use);
+bool sp_access_entry_covers_op(
+    const char *entry, const struct sp_op *op, bool family_covers_single_use);
 
 #endif

@@ -6,12 +6,16 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include "record/compare.h"
+#include "record/out.h"
 #include "record/reason.h"
 
 /* `id` may be NULL: then the record has none. */
 json_t *sp_result_ok(const char *id, json_t *result /* stolen */);
 json_t *sp_result_refused(
     const char *id, enum sp_reason reason, enum sp_behind behind, const char *hop);
+/* The same as text, without a tree: `id` is a string's JSON, compact (record/scan.h), or NULL. */
+void sp_result_refused_put(const char *id, size_t id_size, enum sp_reason reason,
+    enum sp_behind behind, const char *hop, struct sp_out *out);
 /* `sent` is written for transport and timeout only. */
 json_t *sp_result_error(const char *id, enum sp_error_kind kind, bool sent, const char *message);
 json_t *sp_result_op_error(const char *id, int error_number, const char *message);

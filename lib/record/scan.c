@@ -21,13 +21,14 @@ struct frame {
 
 struct scan {
 	const char *at, *end;
+	bool compact; /* nothing that a writer would spell otherwise */
 	unsigned depth;
 	struct frame frames[SP_JSON_DEPTH_MAX];
 };
 
 static void skip_space(struct scan *scan)
 {
-	while (scan->at < scan->end &&
+	while (!scan->compact && scan->at < scan->end &&
 	       (*scan->at == ' ' || *scan->at == '\t' || *scan->at == '\r' || *scan->at == '\n'))
 		scan->at++;
 }
@@ -82,6 +83,8 @@ static bool take_escape(struct scan *scan)
 	if (scan->at == scan->end)
 		return false;
 	c = *scan->at++;
+	if (scan->compact)
+		return c && strchr("\"\\bfnrt", c);
 	return c == 'u' ? take_code(scan) : c && strchr("\"\\/bfnrt", c);
 }
 
@@ -261,29 +264,49 @@ static bool take_member(struct scan *scan, struct sp_scan_member *member)
 	return true;
 }
 
+static bool take_object(
+    struct scan *scan, struct sp_scan_member *members, unsigned room, unsigned *ret_count)
+{
+	unsigned count = 0;
+
+	skip_space(scan);
+	if (scan->at == scan->end || *scan->at != '{' || !open_frame(scan, true))
+		return false;
+	if (!take(scan, '}')) {
+		do
+			if (count == room || !take_member(scan, &members[count++]))
+				return false;
+		while (take(scan, ','));
+		if (!take(scan, '}'))
+			return false;
+	}
+	skip_space(scan);
+	*ret_count = count;
+	return scan->at == scan->end;
+}
+
 bool sp_json_scan(const char *text, size_t size, struct sp_scan_member *members, unsigned room,
     unsigned *ret_count)
 {
-	struct scan scan;
-	unsigned count = 0;
+	struct scan scan; /* its frames are set as they are opened */
 
 	scan.at = text;
 	scan.end = text + size;
+	scan.compact = false;
 	scan.depth = 0;
-	skip_space(&scan);
-	if (scan.at == scan.end || *scan.at != '{' || !open_frame(&scan, true))
-		return false;
-	if (!take(&scan, '}')) {
-		do
-			if (count == room || !take_member(&scan, &members[count++]))
-				return false;
-		while (take(&scan, ','));
-		if (!take(&scan, '}'))
-			return false;
-	}
-	skip_space(&scan);
-	*ret_count = count;
-	return scan.at == scan.end;
+	return take_object(&scan, members, room, ret_count);
+}
+
+bool sp_json_scan_compact(const char *text, size_t size, struct sp_scan_member *members,
+    unsigned room, unsigned *ret_count)
+{
+	struct scan scan;
+
+	scan.at = text;
+	scan.end = text + size;
+	scan.compact = true;
+	scan.depth = 0;
+	return take_object(&scan, members, room, ret_count);
 }
 
 const struct sp_scan_member *sp_scan_find(

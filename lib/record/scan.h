@@ -29,6 +29,12 @@ struct sp_scan_member {
 bool sp_json_scan(const char *text, size_t size, struct sp_scan_member *members, unsigned room,
     unsigned *ret_count);
 
+/* The same of a text that is moreover, byte for byte, what sp_json_write makes of it: no white
+ * space between, no escape where none is needed or a shorter one would do. It can be passed on as
+ * it is. */
+bool sp_json_scan_compact(const char *text, size_t size, struct sp_scan_member *members,
+    unsigned room, unsigned *ret_count);
+
 /* The member of this name, or NULL. */
 const struct sp_scan_member *sp_scan_find(
     const struct sp_scan_member *members, unsigned count, const char *name);

@@ -9,12 +9,14 @@
 #include <stdint.h>
 #include "base/err.h"
 #include "record/op.h"
+#include "record/out.h"
 #include "record/reason.h"
 #include "record/route.h"
 #include "token/keyring.h"
 
-#define SP_JTI_SIZE 23  /* 128 bits in base64url and a NUL */
-#define SP_NAME_MAX 256 /* iss, caller */
+#define SP_JTI_BYTES 16  /* random ones, */
+#define SP_JTI_SIZE  23  /* in base64url, and a NUL */
+#define SP_NAME_MAX  256 /* iss, caller */
 
 struct sp_claims {
 	char issuer[SP_NAME_MAX + 1], caller[SP_NAME_MAX + 1];
@@ -25,7 +27,7 @@ struct sp_claims {
 	enum sp_purpose purpose;
 	bool audience_fits;    /* `aud` is the purpose's: told apart from malformed by step 6 */
 	unsigned access_count; /* control, manage */
-	char access[SP_ACCESS_MAX][32];
+	char access[SP_ACCESS_MAX][SP_ACCESS_TEXT_SIZE];
 	char session[SP_ID_MAX + 1]; /* attach, else "" */
 	uint16_t port;               /* service-port, else 0 */
 	enum sp_protocol protocol;
@@ -60,6 +62,9 @@ enum sp_reason sp_claims_clock(const struct sp_claims *claims, int64_t now, int6
 
 /* Claims as JSON, as in the token: a new reference, NULL when out of memory. */
 json_t *sp_claims_json(const struct sp_claims *claims);
+
+/* The same as text, byte for byte what sp_json_write makes of it. */
+void sp_claims_put(const struct sp_claims *claims, struct sp_out *out);
 
 /* Step 4 alone: strict JSON with exactly the claims of a purpose. SP_E_BAD_RECORD names the first
  * thing wrong. kid stays empty: it is no claim. */

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "record/json.h"
+#include "token/claims_quick.h"
 
 /* The claims as values that the object owns. */
 struct raw {
@@ -146,7 +147,7 @@ static int take(const json_t *object, struct raw *raw, struct sp_err *err)
 	return sp_json_take(object, "claims", fields, SP_COUNT(fields), err);
 }
 
-int sp_claims_parse(const char *text, size_t size, struct sp_claims *ret, struct sp_err *err)
+int sp_claims_read(const char *text, size_t size, struct sp_claims *ret, struct sp_err *err)
 {
 	sp_auto_json json_t *object = NULL;
 	struct sp_claims claims = {0};
@@ -173,6 +174,16 @@ int sp_claims_parse(const char *text, size_t size, struct sp_claims *ret, struct
 	if (!bad)
 		*ret = claims;
 	return bad;
+}
+
+int sp_claims_parse(const char *text, size_t size, struct sp_claims *ret, struct sp_err *err)
+{
+	struct sp_claims claims;
+
+	if (!sp_claims_quick(text, size, &claims))
+		return sp_claims_read(text, size, ret, err);
+	*ret = claims;
+	return 0;
 }
 
 static int add_access(json_t *object, const struct sp_claims *claims)

@@ -8,13 +8,14 @@
 #include "base/util.h"
 
 #define WAYS   4
-#define DIGEST 32
+#define ROUND  256 /* bytes */
+#define DIGEST sizeof(((struct sp_reuse_key *)NULL)->digest)
 
 struct place {
 	unsigned char digest[DIGEST];
 	int64_t issued_at, expires_at;
 	char jti[SP_JTI_SIZE];
-	size_t size;
+	size_t size, room;
 	char *token; /* NULL: empty */
 };
 
@@ -54,8 +55,8 @@ static void add_number(crypto_generichash_state *state, int64_t number)
 	(void)crypto_generichash_update(state, (const unsigned char *)&number, sizeof(number));
 }
 
-static void digest_of(
-    const struct sp_reuse *reuse, const struct sp_claims *claims, unsigned char ret[DIGEST])
+void sp_reuse_key(
+    const struct sp_reuse *reuse, const struct sp_claims *claims, struct sp_reuse_key *ret)
 {
 	const struct sp_route *route = &claims->identity.route;
 	crypto_generichash_state state;
@@ -72,7 +73,7 @@ static void digest_of(
 	add_number(&state, claims->purpose);
 	for (unsigned i = 0; i < claims->access_count; i++)
 		add_text(&state, claims->access[i]);
-	(void)crypto_generichash_final(&state, ret, DIGEST);
+	(void)crypto_generichash_final(&state, ret->digest, DIGEST);
 }
 
 static struct place *set_of(struct sp_reuse *reuse, const unsigned char digest[DIGEST])
@@ -91,14 +92,11 @@ static struct place *find(struct place *set, const unsigned char digest[DIGEST])
 	return NULL;
 }
 
-const char *sp_reuse_find(struct sp_reuse *reuse, const struct sp_claims *claims, int64_t now,
+const char *sp_reuse_find(struct sp_reuse *reuse, const struct sp_reuse_key *key, int64_t now,
     int64_t until, size_t *ret_size, const char **ret_jti)
 {
-	unsigned char digest[DIGEST];
-	const struct place *place;
+	const struct place *place = find(set_of(reuse, key->digest), key->digest);
 
-	digest_of(reuse, claims, digest);
-	place = find(set_of(reuse, digest), digest);
 	/* A clock that was set back makes no token younger: then mint anew. */
 	if (!place || now < place->issued_at || place->expires_at > until ||
 	    (now - place->issued_at) * 2 >= place->expires_at - place->issued_at)
@@ -108,34 +106,48 @@ const char *sp_reuse_find(struct sp_reuse *reuse, const struct sp_claims *claims
 	return place->token;
 }
 
-void sp_reuse_put(
-    struct sp_reuse *reuse, const struct sp_claims *claims, const char *token, size_t size)
+/* Its own place, an empty one, or that of the oldest. */
+static struct place *place_for(struct place *set, const unsigned char digest[DIGEST])
 {
-	unsigned char digest[DIGEST];
-	struct place *set, *place;
-	char *copy = malloc(size + 1);
+	struct place *place = find(set, digest);
 
-	if (!copy)
-		return;
-	memcpy(copy, token, size);
-	copy[size] = '\0';
-	digest_of(reuse, claims, digest);
-	set = set_of(reuse, digest);
-	place = find(set, digest);
 	for (size_t i = 0; i < WAYS && !place; i++)
 		if (!set[i].token)
 			place = &set[i];
-	if (!place) {
-		place = set;
-		for (size_t i = 1; i < WAYS; i++)
-			if (set[i].issued_at < place->issued_at)
-				place = &set[i];
-	}
+	if (place)
+		return place;
+	place = set;
+	for (size_t i = 1; i < WAYS; i++)
+		if (set[i].issued_at < place->issued_at)
+			place = &set[i];
+	return place;
+}
+
+/* Tokens are of much the same size: the next one has room where the one before was. */
+static bool make_room(struct place *place, size_t size)
+{
+	size_t room = (size + ROUND) / ROUND * ROUND;
+
+	if (place->room >= room)
+		return true;
 	free(place->token);
-	*place = (struct place){.issued_at = claims->issued_at,
-	    .expires_at = claims->expires_at,
-	    .size = size,
-	    .token = copy};
-	memcpy(place->digest, digest, DIGEST);
+	place->token = malloc(room);
+	place->room = place->token ? room : 0;
+	return place->token != NULL;
+}
+
+void sp_reuse_put(struct sp_reuse *reuse, const struct sp_reuse_key *key,
+    const struct sp_claims *claims, const char *token, size_t size)
+{
+	struct place *place = place_for(set_of(reuse, key->digest), key->digest);
+
+	if (!make_room(place, size))
+		return;
+	memcpy(place->token, token, size);
+	place->token[size] = '\0';
+	place->size = size;
+	place->issued_at = claims->issued_at;
+	place->expires_at = claims->expires_at;
+	memcpy(place->digest, key->digest, DIGEST);
 	memcpy(place->jti, claims->jti, SP_JTI_SIZE);
 }

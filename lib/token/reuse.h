@@ -17,17 +17,24 @@ struct sp_reuse;
 int sp_reuse_new(size_t entries, struct sp_reuse **ret);
 void sp_reuse_free(struct sp_reuse *reuse);
 
-/*
- * A token for the same caller, sandbox, route, purpose and access, in the first half of its life at
- * `now`, that expires by `until` at the latest. NULL: none. On success *ret_jti and the token are
- * borrowed until the next call.
+/* What one kind of capability is found by: a digest of caller, sandbox, route, purpose and access.
  */
-const char *sp_reuse_find(struct sp_reuse *reuse, const struct sp_claims *claims, int64_t now,
+struct sp_reuse_key {
+	unsigned char digest[32];
+};
+void sp_reuse_key(
+    const struct sp_reuse *reuse, const struct sp_claims *claims, struct sp_reuse_key *ret);
+
+/*
+ * A token of this kind, in the first half of its life at `now`, that expires by `until` at the
+ * latest. NULL: none. On success *ret_jti and the token are borrowed until the next call.
+ */
+const char *sp_reuse_find(struct sp_reuse *reuse, const struct sp_reuse_key *key, int64_t now,
     int64_t until, size_t *ret_size, const char **ret_jti);
 
-/* Remembers a token that was just minted from `claims`. Copies. Out of memory: it is not
- * remembered. */
-void sp_reuse_put(
-    struct sp_reuse *reuse, const struct sp_claims *claims, const char *token, size_t size);
+/* Remembers a token that was just minted from `claims`, of which `key` is. Copies. Out of memory:
+ * it is not remembered. */
+void sp_reuse_put(struct sp_reuse *reuse, const struct sp_reuse_key *key,
+    const struct sp_claims *claims, const char *token, size_t size);
 
 #endif

@@ -50,7 +50,7 @@
 static const struct sp_option KEYGEN[] = {OUT, PASS, END};
 static const struct sp_option PUBKEY[] = {
     {"id", 0, SP_OPTION_FLAG, NULL, "the key id k4.pid. instead", NULL, false}, PASS, END};
-static const struct sp_option MINT[] = {KEY, PASS, REALM, ISSUER,
+static const struct sp_option MINT[] = {KEY, PASS, REALM, ISSUER, SP_CLI_JOBS,
     {"agent", 'a', SP_OPTION_FILE, "SOCKET", "ask a signer instead of holding the key", NULL,
 	false},
     {"window", 0, SP_OPTION_NUMBER, "N", "with --agent: records in flight (default: 1)", NULL,
@@ -76,7 +76,7 @@ static const struct sp_option VERIFY[] = {
     {"keys", 'K', SP_OPTION_FILE, "KEYS",
 	"a bundle's directory, a file of k4.public. lines, or a key (default: [keys] bundle)", NULL,
 	false},
-    ROOT, REALM,
+    ROOT, REALM, SP_CLI_JOBS,
     {"purpose", 0, SP_OPTION_CHOICE, "PURPOSE", "with TOKEN: what it is presented for",
 	"control|attach|service-port|manage", false},
     {"op", 0, SP_OPTION_TEXT, "OP", "control, manage: the operation", NULL, false},

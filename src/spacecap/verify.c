@@ -38,6 +38,8 @@ int spacecap_verify(struct sp_cli *cli)
 	struct spacecap_verifier verifier = {.keys = NULL};
 	int exit_code = config ? spacecap_verifier_load(cli, config, &verifier) : SP_EXIT_USAGE;
 
+	if (!exit_code && sp_cli_count(cli) > 0 && sp_cli_text(cli, "jobs"))
+		exit_code = sp_cli_usage(cli, "--jobs is for the filter: not with one TOKEN");
 	if (exit_code)
 		return exit_code;
 	exit_code = sp_cli_count(cli) > 0 ? spacecap_verify_token(cli, &verifier)

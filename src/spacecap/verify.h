@@ -23,6 +23,7 @@ int64_t spacecap_verifier_now(const struct spacecap_verifier *verifier);
 
 /* One token from the command line, and records from standard input. */
 int spacecap_verify_token(struct sp_cli *cli, const struct spacecap_verifier *verifier);
-int spacecap_verify_filter(struct sp_cli *cli, struct spacecap_verifier *verifier);
+int spacecap_verify_filter(
+    struct sp_cli *cli, struct spacecap_verifier *verifier /* its keys go */);
 
 #endif

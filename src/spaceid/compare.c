@@ -10,6 +10,7 @@
 #include "spaceid/verbs.h"
 #include "spaceid/compare.h"
 
+/* For the filter, each thread has one to itself. */
 struct compare {
 	struct sp_cli *cli;
 	struct sp_store *store; /* NULL: lines bring `installed` */
@@ -34,6 +35,21 @@ static int compare_one(void *context, json_t *record, json_t **ret, struct sp_er
 	compare->exit = sp_exit_worse(compare->exit, sp_reason_exit(c.result.reason));
 	*ret = json_incref(record);
 	return 0;
+}
+
+static bool compare_quickly(
+    void *context, const char *line, size_t size, struct sp_out *out, int *ret_exit)
+{
+	const struct compare *compare = context;
+	struct comparison c;
+
+	if (!spaceid_judge_quick(line, size, compare->store, &c))
+		return false;
+	sp_out_put(out, line, size - 1);
+	spaceid_put_result(&c.result, out);
+	sp_out_put(out, "}", 1);
+	*ret_exit = sp_reason_exit(c.result.reason);
+	return true;
 }
 
 /* The filter for people: a table for each line. */
@@ -86,14 +102,42 @@ static int compare_for_people(struct compare *compare)
 	return compare->exit;
 }
 
+/* A store for each thread but the first, which has that of `compare`. */
+static int prepare(struct compare *compare, struct compare *jobs, unsigned count)
+{
+	bool stored = compare->store != NULL;
+	int bad = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		jobs[i] = (struct compare){.cli = compare->cli};
+	jobs[0].store = sp_steal(&compare->store);
+	for (unsigned i = 1; i < count && stored && !bad; i++)
+		bad = spaceid_store(compare->cli, 0, &jobs[i].store);
+	return bad;
+}
+
 static int run_filter(struct compare *compare)
 {
+	struct compare jobs[SP_JOBS_MAX];
+	void *contexts[SP_JOBS_MAX];
+	struct sp_filter filter = {
+	    .quick = compare_quickly, .answer = compare_one, .contexts = contexts};
 	struct sp_err err = {0};
-	int written = SP_EXIT_DONE;
-	int bad =
-	    sp_filter_run(STDIN_FILENO, STDOUT_FILENO, compare_one, NULL, compare, &written, &err);
+	int exit, written = SP_EXIT_DONE;
 
-	return bad ? sp_cli_fail(compare->cli, &err) : sp_exit_worse(written, compare->exit);
+	if (sp_cli_jobs(compare->cli, &filter.jobs) < 0)
+		return SP_EXIT_USAGE;
+	for (unsigned i = 0; i < filter.jobs; i++)
+		contexts[i] = &jobs[i];
+	exit = prepare(compare, jobs, filter.jobs);
+	if (!exit && sp_filter_run_jobs(STDIN_FILENO, STDOUT_FILENO, &filter, &written, &err) < 0)
+		exit = sp_cli_fail(compare->cli, &err);
+	for (unsigned i = 0; i < filter.jobs; i++) {
+		written = sp_exit_worse(written, jobs[i].exit);
+		if (jobs[i].store)
+			sp_store_close(jobs[i].store);
+	}
+	return exit ? exit : written;
 }
 
 static int set_side(json_t *line, const char *side, const char *path, struct sp_err *err)
@@ -132,26 +176,32 @@ static int compare_files(struct compare *compare)
 	return bad ? SP_EXIT_FAILED : sp_reason_exit(c.result.reason);
 }
 
-int spaceid_compare(struct sp_cli *cli)
+static int check_usage(struct sp_cli *cli, const char *selected, const char *records)
 {
-	const char *selected = sp_cli_text(cli, "selected"), *records = sp_cli_text(cli, "records");
-	auto_store struct sp_store *store = NULL;
-	struct compare compare = {.cli = cli};
-	int bad;
-
 	if (!selected && (sp_cli_text(cli, "installed") || sp_cli_text(cli, "use")))
 		return sp_cli_usage(cli, "--installed and --use belong to --selected FILE");
 	if (selected && (sp_cli_text(cli, "installed") != NULL) == (records != NULL))
 		return sp_cli_usage(cli, "--selected FILE needs --installed FILE or --records DIR");
-	if (sp_cli_text(cli, "config") && !sp_cli_config(cli))
-		return SP_EXIT_USAGE;
-	if (records) {
-		bad = spaceid_store(cli, 0, &store);
-		if (bad)
-			return bad;
-	}
-	compare.store = store;
+	if (selected && sp_cli_text(cli, "jobs"))
+		return sp_cli_usage(cli, "--jobs is for the filter: not with --selected FILE");
+	return sp_cli_text(cli, "config") && !sp_cli_config(cli) ? SP_EXIT_USAGE : 0;
+}
+
+int spaceid_compare(struct sp_cli *cli)
+{
+	const char *selected = sp_cli_text(cli, "selected"), *records = sp_cli_text(cli, "records");
+	struct compare compare = {.cli = cli};
+	int exit = check_usage(cli, selected, records);
+
+	if (!exit && records)
+		exit = spaceid_store(cli, 0, &compare.store);
+	if (exit)
+		return exit;
 	if (selected)
-		return compare_files(&compare);
-	return sp_cli_json(cli) ? run_filter(&compare) : compare_for_people(&compare);
+		exit = compare_files(&compare);
+	else
+		exit = sp_cli_json(cli) ? run_filter(&compare) : compare_for_people(&compare);
+	if (compare.store)
+		sp_store_close(compare.store);
+	return exit;
 }

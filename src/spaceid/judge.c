@@ -59,7 +59,7 @@ static int take_installed(const json_t *side, struct comparison *c, struct sp_er
 }
 
 /* What the store has in force. A change under way is over in a moment. */
-static int ask_store(struct sp_store *store, struct comparison *c, struct sp_err *err)
+int spaceid_ask_store(struct sp_store *store, struct comparison *c, struct sp_err *err)
 {
 	int64_t until = sp_monotonic_ms() + PENDING_MS;
 	const struct sp_record *record;
@@ -128,7 +128,8 @@ int spaceid_judge(
 	if (!bad)
 		bad = sp_identity_parse(json_object_get(line, "selected"), &c.selected, err);
 	if (!bad)
-		bad = store ? ask_store(store, &c, err) : take_installed(installed, &c, err);
+		bad =
+		    store ? spaceid_ask_store(store, &c, err) : take_installed(installed, &c, err);
 	if (bad)
 		return bad;
 	c.result = sp_compare(&c.selected, c.has_installed ? &c.installed : NULL, c.retired, c.use);

@@ -18,6 +18,7 @@ static const struct sp_option COMPARE[] = {
     {"use", 0, SP_OPTION_CHOICE, "USE", "what it is compared for (default: open)",
 	"open|established-control|established-gateway", false},
     {"records", 0, SP_OPTION_DIRECTORY, "DIR", "take `installed` from this store", NULL, false},
+    SP_CLI_JOBS,
     {0},
 };
 

@@ -464,3 +464,68 @@ CONTRADICTION='"attach with an access list"'
 	run -3 --separate-stderr spacecap mint -v -k broken.key < <(routed)
 	run ! grep -F "$secret" <<<"$output$stderr"
 }
+
+# many: a hundred routed records of all purposes, the usual ones first; some are refused, some bad.
+many() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		routed ".id = \"r$i\" | .sandbox = \"s-$((i % 40))\"" | case $((i % 10)) in
+		5) jq -c '.op = "exec.run" | .args = {argv: ["a \"b\"\n\\"]}' ;;
+		6) jq -c '.op = "exec.attach" | .args = {session: "s1"}' ;;
+		7) jq -c '.op = "file.write" | .access = ["exec.run"]' ;;
+		8) jq -c '.attempted = 3' ;;
+		9) jq -c '{status: "ok", result: {}}' ;;
+		*) cat ;;
+		esac
+	done
+}
+
+@test "a record spelled unusually is minted and verified as its usual spelling is, to the byte" {
+	many >usual
+	sed 's/^{/{ /' usual >unusual
+	mint <usual >minted || assert_equal $? 3
+	run mint <unusual
+	assert_equal "$status" 3
+	run -0 diff <(jq -c 'del(.cap)' minted) <(jq -c 'del(.cap)' <<<"$output")
+	sed 's/^{/{\t/' minted >odd
+	spacecap verify --keys a.pub --realm prod <minted >verified || assert_equal $? 3
+	run spacecap verify --keys a.pub --realm prod <odd
+	assert_equal "$status" 3
+	run -0 diff verified - <<<"$output"
+	for at in 2026-01-01T00:00:00Z 2999-01-01T00:00:00Z; do
+		spacecap verify --keys a.pub --realm prod --at "$at" <minted >verified || assert_equal $? 3
+		run spacecap verify --keys a.pub --realm prod --at "$at" <odd
+		run -0 diff verified - <<<"$output"
+	done
+	run -0 grep -c '"reason":"not-yet-valid"\|"reason":"expired"' verified
+}
+
+@test "with --jobs records stay in order, and are minted and verified as by one thread" {
+	local jobs
+	many >all
+	mint <all >one || assert_equal $? 3
+	spacecap verify --keys a.pub --realm prod <one >judged || assert_equal $? 3
+	for jobs in 2 5 0; do
+		mint --jobs "$jobs" --audit audit <all >several || assert_equal $? 3
+		run -0 diff <(jq -c 'del(.cap)' one) <(jq -c 'del(.cap)' several)
+		spacecap verify --jobs "$jobs" --keys a.pub --realm prod <one >again || assert_equal $? 3
+		run -0 diff judged again
+		# What several have minted is as good.
+		spacecap verify --jobs "$jobs" --keys a.pub --realm prod <several >again || assert_equal $? 3
+		run -0 diff <(jq -c 'del(.claims.jti, .claims.iat, .claims.nbf, .claims.exp, .cap)' judged) \
+			<(jq -c 'del(.claims.jti, .claims.iat, .claims.nbf, .claims.exp, .cap)' again)
+	done
+	# Each decision has its audit line, whoever made it.
+	run -0 jq -s 'length' audit
+	assert_output 240
+}
+
+@test "--jobs is a number from 0 to 64, and goes with filters only" {
+	local args
+	for args in 'mint -k a.key --jobs 65' 'mint -k a.key --jobs x' 'mint --agent s --jobs 2' 'verify --keys a.pub --jobs 65' \
+		'mint -k a.key --jobs 2 --sandbox s-42' 'verify --keys a.pub --jobs 2 --purpose control TOKEN'; do
+		# shellcheck disable=SC2086
+		run -2 spacecap $args </dev/null
+		assert_output --partial '--jobs'
+	done
+}

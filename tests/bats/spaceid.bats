@@ -170,3 +170,33 @@ line() {
 	run -2 spaceid compare --instaled x
 	assert_output --partial 'installed'
 }
+
+@test "a line spelled unusually is compared as its usual spelling is, to the byte" {
+	jq -c .case "$VECTORS/compare.jsonl" >usual
+	line "$selected" '{"sandbox":"s-42"}' >>usual
+	spaceid compare <usual >expected || assert_equal $? 3
+	sed 's/^{/{ /' usual >unusual
+	run spaceid compare <unusual
+	assert_equal "$status" 3
+	run -0 diff expected - <<<"$output"
+}
+
+@test "with --jobs lines stay in order, and are compared as by one thread, also against a store" {
+	local jobs
+	jq -c '.case, .case, .case' "$VECTORS/compare.jsonl" >cases
+	spaceid compare <cases >one || assert_equal $? 11
+	jq -c '.selected + {owner: "op-1"}' cases | sort -u | head -n 2 | spaceid install --records store >installed || true
+	jq -c 'del(.installed)' cases >sides
+	spaceid compare --records store <sides >stored || assert_equal $? 10
+	for jobs in 1 2 5 0; do
+		run spaceid compare --jobs "$jobs" <cases
+		assert_equal "$status" 11
+		run -0 diff one - <<<"$output"
+		run spaceid compare --jobs "$jobs" --records store <sides
+		assert_equal "$status" 10
+		run -0 diff stored - <<<"$output"
+	done
+	run -2 spaceid compare --jobs 65 </dev/null
+	run -2 spaceid compare --jobs 2 --selected cases --installed cases
+	assert_output --partial '--jobs is for the filter'
+}

@@ -69,18 +69,56 @@ static int file_with(const char *text, size_t size)
 	return fd;
 }
 
-static struct outcome run(const char *text, size_t size, struct script *script)
+/* `{"q":…` is answered without a tree. */
+static bool quick(void *context, const char *line, size_t size, struct sp_out *out, int *ret_exit)
 {
-	sp_auto_fd int in = file_with(text, size), out = file_with("", 0);
+	(void)context;
+	/* What is left undone must not be seen. */
+	sp_out_text(out, "left");
+	if (size < 5 || strncmp(line, "{\"q\":", 5) != 0)
+		return false;
+	out->used -= strlen("left");
+	sp_out_text(out, "{\"quick\":");
+	sp_out_put(out, line + 5, size - 5);
+	*ret_exit = line[5] == '7' ? SP_EXIT_DENY : SP_EXIT_DONE;
+	return true;
+}
+
+static struct outcome run_by(int in, unsigned jobs, struct script *script)
+{
+	static void *contexts[SP_JOBS_MAX];
+	const struct sp_filter filter = {
+	    .quick = quick, .answer = answer, .jobs = jobs, .contexts = contexts};
+	sp_auto_fd int out = file_with("", 0);
 	struct outcome outcome = {.exit = -77};
 	struct sp_err err = {0};
 	ssize_t n;
 
-	outcome.code =
-	    sp_filter_run(in, out, answer, script ? on_flush : NULL, script, &outcome.exit, &err);
+	assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+	if (jobs)
+		outcome.code = sp_filter_run_jobs(in, out, &filter, &outcome.exit, &err);
+	else
+		outcome.code = sp_filter_run(
+		    in, out, answer, script ? on_flush : NULL, script, &outcome.exit, &err);
 	n = pread(out, outcome.out, sizeof(outcome.out) - 1, 0);
 	assert_true(n >= 0);
 	(void)strcpy(outcome.message, err.message);
+	return outcome;
+}
+
+/* By one thread, and to the same end by several. */
+static struct outcome run(const char *text, size_t size, struct script *script)
+{
+	sp_auto_fd int in = file_with(text, size);
+	struct outcome outcome = run_by(in, 0, script);
+
+	for (unsigned jobs = 1; !script && jobs <= 3; jobs++) {
+		struct outcome other = run_by(in, jobs, NULL);
+		assert_int_equal(other.code, outcome.code);
+		assert_int_equal(other.exit, outcome.exit);
+		assert_string_equal(other.out, outcome.out);
+		assert_string_equal(other.message, outcome.message);
+	}
 	return outcome;
 }
 
@@ -177,6 +215,7 @@ static void a_failure_ends_it_after_the_answers_before(void **state)
 	struct outcome outcome = run(in, sizeof(in) - 1, &script);
 
 	(void)state;
+	assert_string_equal(run(in, sizeof(in) - 1, NULL).out, outcome.out);
 	assert_int_equal(outcome.code, SP_E_UNAVAILABLE);
 	assert_string_equal(outcome.message, "the disk burns");
 	assert_string_equal(outcome.out, "{\"a\":1}\n");
@@ -199,6 +238,10 @@ static void without_its_commit_no_answer_is_written(void **state)
 	assert_string_equal(outcome.message, "the disk burns");
 	assert_string_equal(outcome.out, "");
 }
+
+static void *const NOTHING[2] = {NULL, NULL};
+static const struct sp_filter BY_TWO = {
+    .quick = quick, .answer = answer, .jobs = 2, .contexts = NOTHING};
 
 /* They come together to more than is kept: it is written out in between, after a commit of its own.
  */
@@ -223,6 +266,52 @@ static void so_many_answers_are_written_after_a_commit_too(void **state)
 	free(text);
 }
 
+/* Lines of all kinds, so many that every thread is given some: the n-th answer is the n-th line's.
+ */
+static void the_order_stays_whoever_answers(void **state)
+{
+	enum { LINES = 20000 };
+	static const char *const kinds[][2] = {
+	    {"{\"q\":", "{\"quick\":"}, {"{\"a\":", "{\"a\":"}, {"{ \"q\" : ", "{\"q\":"}};
+	char *text = malloc(LINES * 32), *wanted = malloc(LINES * 32),
+	     *written = malloc(LINES * 32);
+	void *contexts[SP_JOBS_MAX] = {NULL};
+	struct sp_filter filter = {.quick = quick, .answer = answer, .contexts = contexts};
+	int size = 0, wanted_size = 0;
+
+	(void)state;
+	for (int i = 0; i < LINES; i++) {
+		const char *const *kind = kinds[i % 3];
+		size += sprintf(text + size, "%s%d}\n", kind[0], 10 + i);
+		wanted_size += sprintf(wanted + wanted_size, "%s%d}\n", kind[1], 10 + i);
+	}
+	for (filter.jobs = 1; filter.jobs <= 5; filter.jobs += 2) {
+		sp_auto_fd int in = file_with(text, (size_t)size), out = file_with("", 0);
+		int exit = -77;
+		assert_int_equal(sp_filter_run_jobs(in, out, &filter, &exit, NULL), 0);
+		assert_int_equal(exit, SP_EXIT_DENY);
+		assert_int_equal(pread(out, written, LINES * 32, 0), wanted_size);
+		assert_memory_equal(written, wanted, (size_t)wanted_size);
+	}
+	free(text);
+	free(wanted);
+	free(written);
+}
+
+static void jobs_have_a_bound(void **state)
+{
+	void *contexts[SP_JOBS_MAX + 1] = {NULL};
+	struct sp_filter filter = {.answer = answer, .contexts = contexts};
+	sp_auto_fd int in = file_with("{}\n", 3), out = file_with("", 0);
+	int exit = -77;
+
+	(void)state;
+	assert_int_equal(sp_filter_run_jobs(in, out, &filter, &exit, NULL), SP_E_USAGE);
+	filter.jobs = SP_JOBS_MAX + 1;
+	assert_int_equal(sp_filter_run_jobs(in, out, &filter, &exit, NULL), SP_E_USAGE);
+	assert_int_equal(exit, -77);
+}
+
 static void a_closed_output_ends_it_quietly(void **state)
 {
 	sp_auto_fd int in = file_with("{}\n{}\n", 6);
@@ -233,6 +322,11 @@ static void a_closed_output_ends_it_quietly(void **state)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	sp_fd_close(&fds[0]);
 	assert_int_equal(sp_filter_run(in, fds[1], answer, NULL, NULL, &exit, &err), 0);
+	assert_int_equal(exit, 0);
+	assert_string_equal(err.message, "");
+	assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+	exit = -77;
+	assert_int_equal(sp_filter_run_jobs(in, fds[1], &BY_TWO, &exit, &err), 0);
 	assert_int_equal(exit, 0);
 	assert_string_equal(err.message, "");
 	sp_fd_close(&fds[1]);
@@ -248,6 +342,11 @@ static void a_full_disk_is_an_error(void **state)
 	assert_int_equal(sp_filter_run(in, out, answer, NULL, NULL, &exit, &err), -ENOSPC);
 	assert_string_equal(err.message, "standard output: No space left on device");
 	assert_int_equal(exit, -77);
+	assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+	err = (struct sp_err){0};
+	assert_int_equal(sp_filter_run_jobs(in, out, &BY_TWO, &exit, &err), -ENOSPC);
+	assert_string_equal(err.message, "standard output: No space left on device");
+	assert_int_equal(exit, -77);
 }
 
 static void an_unreadable_input_is_an_error(void **state)
@@ -259,17 +358,24 @@ static void an_unreadable_input_is_an_error(void **state)
 	(void)state;
 	assert_int_equal(sp_filter_run(in, out, answer, NULL, NULL, &exit, &err), -EISDIR);
 	assert_string_equal(err.message, "standard input: Is a directory");
+	err = (struct sp_err){0};
+	assert_int_equal(sp_filter_run_jobs(in, out, &BY_TWO, &exit, &err), -EISDIR);
+	assert_string_equal(err.message, "standard input: Is a directory");
 }
 
 struct filter_ends {
 	int in, out, exit;
+	bool jobs;
 };
 
 static void *run_filter(void *context)
 {
 	struct filter_ends *ends = context;
 
-	(void)sp_filter_run(ends->in, ends->out, answer, NULL, NULL, &ends->exit, NULL);
+	if (ends->jobs)
+		(void)sp_filter_run_jobs(ends->in, ends->out, &BY_TWO, &ends->exit, NULL);
+	else
+		(void)sp_filter_run(ends->in, ends->out, answer, NULL, NULL, &ends->exit, NULL);
 	sp_fd_close(&ends->out);
 	return NULL;
 }
@@ -284,18 +390,17 @@ static void expect(int fd, const char *text)
 
 /* A peer that waits for each answer, with half of its next line, or the rest of one too long,
  * already sent. */
-static void answers_do_not_wait_for_half_a_line(void **state)
+static void wait_for_answers(bool jobs)
 {
 	int in[2], out[2];
 	struct filter_ends ends;
 	pthread_t thread;
 	sp_auto_free char *rest = malloc(SP_LINE_MAX + 2);
 
-	(void)state;
 	memset(rest, 'x', SP_LINE_MAX + 2);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out), 0);
-	ends = (struct filter_ends){in[0], out[0], -1};
+	ends = (struct filter_ends){in[0], out[0], -1, jobs};
 	assert_int_equal(sp_write_all(in[1], "{\"a\":1}\n{\"a\"", 12, -1), 0);
 	assert_int_equal(pthread_create(&thread, NULL, run_filter, &ends), 0);
 	expect(out[1], "{\"a\":1}\n");
@@ -312,6 +417,13 @@ static void answers_do_not_wait_for_half_a_line(void **state)
 	sp_fd_close(&out[1]);
 }
 
+static void answers_do_not_wait_for_half_a_line(void **state)
+{
+	(void)state;
+	wait_for_answers(false);
+	wait_for_answers(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +434,8 @@ int main(void)
 	    cmocka_unit_test(a_failure_ends_it_after_the_answers_before),
 	    cmocka_unit_test(without_its_commit_no_answer_is_written),
 	    cmocka_unit_test(so_many_answers_are_written_after_a_commit_too),
+	    cmocka_unit_test(the_order_stays_whoever_answers),
+	    cmocka_unit_test(jobs_have_a_bound),
 	    cmocka_unit_test(a_closed_output_ends_it_quietly),
 	    cmocka_unit_test(a_full_disk_is_an_error),
 	    cmocka_unit_test(an_unreadable_input_is_an_error),

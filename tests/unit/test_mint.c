@@ -381,6 +381,7 @@ static void a_refused_request_gets_no_token(void **state)
 static void the_table_of_tokens_is_bounded(void **state)
 {
 	struct sp_reuse *reuse;
+	struct sp_reuse_key key;
 	struct sp_claims claims = {.issued_at = NOW, .expires_at = NOW + 120};
 	unsigned found = 0;
 	const char *jti;
@@ -391,12 +392,14 @@ static void the_table_of_tokens_is_bounded(void **state)
 	for (unsigned i = 0; i < 1000; i++) {
 		claims.identity.route.execution = i + 1;
 		claims.issued_at = NOW + i / 100;
-		sp_reuse_put(reuse, &claims, "token", 5);
-		assert_non_null(sp_reuse_find(reuse, &claims, NOW + 10, UNTIL, &size, &jti));
+		sp_reuse_key(reuse, &claims, &key);
+		sp_reuse_put(reuse, &key, &claims, "token", 5);
+		assert_non_null(sp_reuse_find(reuse, &key, NOW + 10, UNTIL, &size, &jti));
 	}
 	for (unsigned i = 0; i < 1000; i++) {
 		claims.identity.route.execution = i + 1;
-		found += sp_reuse_find(reuse, &claims, NOW + 10, UNTIL, &size, &jti) != NULL;
+		sp_reuse_key(reuse, &claims, &key);
+		found += sp_reuse_find(reuse, &key, NOW + 10, UNTIL, &size, &jti) != NULL;
 	}
 	assert_true(found > 32 && found <= 64);
 	sp_reuse_free(reuse);

@@ -168,7 +168,7 @@ captures: all fixtures
 	$(Q)tests/captures/terminal 96 60 'bin/demo -- tests/captures/explain 2>/dev/null' | \
 		tests/captures/svg 'spaceid explain' >doc/explain.svg
 
-C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.c tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
+C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
 SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
 	tests/fault/*.sh tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))

@@ -78,6 +78,46 @@ static inline void bench_put(const char *name, double value, const char *unit, c
 	(void)fflush(stdout);
 }
 
+static inline int bench_by_number(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* What is given stays as it is. */
+static inline double bench_median(const double *values, size_t count)
+{
+	double sorted[256];
+
+	count = count < 256 ? count : 256;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = values[i];
+	qsort(sorted, count, sizeof(*sorted), bench_by_number);
+	return sorted[count / 2];
+}
+
+/*
+ * A figure that was measured `count` times, each time right beside its peer: the medians of both,
+ * and the median of their ratios, so that what disturbs the machine for a while disturbs few of
+ * them.
+ */
+static inline void bench_put_pairs(const char *name, const double *ours, const char *unit,
+    const char *peer, const double *theirs, size_t count, const char *better, double target)
+{
+	double ratios[256], ratio;
+
+	count = count < 256 ? count : 256;
+	for (size_t i = 0; i < count; i++)
+		ratios[i] = ours[i] / theirs[i];
+	ratio = bench_median(ratios, count);
+	(void)printf("{\"bench\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\","
+		     "\"peer_value\":%.4g,\"ratio\":%.3f,\"target\":\"%s %g\",\"met\":%s}\n",
+	    name, bench_median(ours, count), unit, peer, bench_median(theirs, count), ratio, better,
+	    target, (better[0] == '>' ? ratio >= target : ratio <= target) ? "true" : "false");
+	(void)fflush(stdout);
+}
+
 /*
  * What one of something (`name`) costs with the more of what there may be many of (`plot`). Each
  * point is a line; the curves of one `plot` are drawn together (tests/bench/plot).

@@ -163,10 +163,11 @@ completions: all $(SCRIPT_COMPLETIONS)
 
 # The README's pictures: what a terminal shows, of the demo's scenes 3 to 7 and of an `explain`.
 captures: all fixtures
-	$(Q)tests/captures/terminal 118 300 bin/demo | sed -n '/3\. Resume/,/8\. Another/{/8\. Another/!p;}' | \
+	$(Q)tests/captures/terminal 118 300 bin/demo >$(BUILD)/demo.screen
+	$(Q)tests/captures/terminal 96 60 'bin/demo -- tests/captures/explain 2>/dev/null' >$(BUILD)/explain.screen
+	$(Q)sed -n '/3\. Resume/,/8\. Another/{/8\. Another/!p;}' $(BUILD)/demo.screen | \
 		tests/captures/svg 'bin/demo, scenes 3 to 7' >doc/demo.svg
-	$(Q)tests/captures/terminal 96 60 'bin/demo -- tests/captures/explain 2>/dev/null' | \
-		tests/captures/svg 'spaceid explain' >doc/explain.svg
+	$(Q)tests/captures/svg 'spaceid explain' <$(BUILD)/explain.screen >doc/explain.svg
 
 C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))

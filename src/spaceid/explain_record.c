@@ -2,6 +2,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "admit/admit.h"
 #include "base/util.h"
 #include "record/json.h"
 #include "spaceid/explain.h"
@@ -73,6 +74,13 @@ static json_t *find_parting(
 	return found;
 }
 
+/* Is it, or would it now be, refused for a fence? */
+static bool is_fenced(const struct explained *explained)
+{
+	return (explained->event.decided && explained->event.reason == SP_REASON_FENCED) ||
+	       (explained->token.is_one && explained->token.reason == SP_REASON_FENCED);
+}
+
 static json_t *find_fence(const json_t *history)
 {
 	for (size_t i = json_array_size(history); i > 0; i--) {
@@ -89,7 +97,7 @@ static const char *why_no_parting(
 {
 	const struct sp_comparison *result = &explained->sides.result;
 
-	if (explained->event.reason == SP_REASON_FENCED)
+	if (is_fenced(explained))
 		return "no fence is among the changes that are kept";
 	if (result->reason == SP_REASON_NONE)
 		return NULL;
@@ -111,7 +119,7 @@ static void find_change(struct explained *explained, const struct sp_record *rec
 		explain_unseen(explained, "the record's history", err.message);
 		return;
 	}
-	if (explained->event.decided && explained->event.reason == SP_REASON_FENCED)
+	if (is_fenced(explained))
 		explained->parted = find_fence(history);
 	else if (explained->has_selected)
 		explained->parted = find_parting(record, history, &explained->sides.selected.route);
@@ -130,6 +138,20 @@ static void compare(struct explained *explained)
 	sides->result = sp_compare(&sides->selected,
 	    sides->has_installed ? &sides->installed : NULL, sides->retired, SP_USE_OPEN);
 	explained->compared = true;
+}
+
+/* What a receiver would say of a good token beyond the comparison: that it was issued before a
+ * fence. */
+static void judge_token(struct explained *explained, const struct sp_record *record)
+{
+	struct explain_token *token = &explained->token;
+	const struct sp_admit_question question = {
+	    .claims = &token->claims, .record = record, .use = SP_USE_OPEN};
+
+	if (!token->is_one || !token->has_claims || token->reason)
+		return;
+	if (sp_admit(&question).reason == SP_REASON_FENCED)
+		token->reason = SP_REASON_FENCED;
 }
 
 /* Where there is no record to look at, what the line says of it. */
@@ -207,7 +229,9 @@ void explain_record(
 		take_from_event(explained);
 	explained->sides.unseen = !explained->installed_seen;
 	compare(explained);
-	if (record.version > 0)
+	if (record.version > 0) {
+		judge_token(explained, &record);
 		find_change(explained, &record);
+	}
 	sp_record_done(&record);
 }

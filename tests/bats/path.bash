@@ -4,6 +4,7 @@
 # build needs.
 #
 #   $WORLD/control.ini, a.ini, b.ini   configurations; the workers are worker-a and worker-b
+#   $WORLD/WHO/audit.jsonl             with $WORLD_AUDIT: the audit lines of each
 #   $WORLD/guest-NAME                  the root directory of one guest
 #   $WORLD/vmm-NAME.sock               its VSOCK socket on the host
 # shellcheck shell=bash disable=SC2153
@@ -19,6 +20,7 @@ world_config() {
 		printf '%s\n' '[keys]' "secret = $WORLD/control/signer.key" "root = $WORLD_ROOT" \
 			"max_skew = ${WORLD_SKEW:-15}" \
 			'[bridge]' "min_level = $WORLD_LEVEL" 'connect_timeout_ms = 20000' '[registry]' 'timeout_ms = 20000' \
+			${WORLD_AUDIT:+'[audit]' "file = $WORLD/$who/audit.jsonl"} \
 			'[manager]' "timeout_ms = ${WORLD_TIMEOUT_MS:-120000}" '[streams]' 'reattach_timeout = 300' "$@"
 	} >"$WORLD/$who.ini"
 }

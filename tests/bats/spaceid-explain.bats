@@ -307,3 +307,16 @@ bundle install: installed, serial 2 of realm space: 0 active, 1 revoked"
 	run jq -c '[.lines[].role]' <<<"$output"
 	assert_output '["spaceid","sbx-manager","sbx-manager"]'
 }
+
+@test "a token that was issued before a fence would be refused, and the fence is shown" {
+	local token
+	keys
+	token=$(mint)
+	spaceid fence --sandbox s-42 >fenced
+	run -0 spaceid explain -o table --keys signer.pub "$token"
+	assert_line 'now: it would be refused: deny: fenced'
+	assert_line --regexp "^parted: at $(at 1): fenced, epoch 1, by uid:$(id -u): "
+	assert_line --partial '$ spaceid show --history s-42'
+	run -0 spaceid explain -o json --keys signer.pub "$token"
+	assert_json '.token.reason == "fenced" and .parted.effect == "fenced" and .token.signature == "good"'
+}

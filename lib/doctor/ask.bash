@@ -110,7 +110,11 @@ check_config() {
 		if [ "$code" -ne 0 ]; then
 			local at=''
 			[[ ! $words =~ :([0-9]+):\  ]] || at="+${BASH_REMATCH[1]} "
-			bad config "$words" "\${EDITOR:-vi} $at$REPLY"
+			case $words in
+			*'Permission denied') bad config "$words" "sudo space-doctor$config_words" ;;
+			*'not a regular file') bad config "$words" "ls -l $REPLY" ;;
+			*) bad config "$words" "\${EDITOR:-vi} $at$REPLY" ;;
+			esac
 			return 1
 		fi
 	done

@@ -31,12 +31,25 @@ units() {
 	echo "$unit"
 }
 
-# wrap FIRST REST END TEXT: broken into lines of 80 columns, the later ones after REST, all but the last before END.
+# The columns that lines are broken at: 80, in a narrower terminal its own, down to where nothing is left to break.
+columns=80
+fit_terminal() {
+	local rows wide screen
+
+	[ -n "$terminal" ] || return 0
+	exec {screen}<&1
+	read -r rows wide < <(stty size <&"$screen" 2>/dev/null) || :
+	exec {screen}<&-
+	[ "${rows:-0}" -gt 0 ] && [ "$wide" -lt "$columns" ] || return 0
+	[ "$wide" -gt 40 ] && columns=$wide || columns=40
+}
+
+# wrap FIRST REST END TEXT: broken into lines of that many columns, the later ones after REST, all but the last before END.
 wrap() {
 	local line=$1 fresh=1 unit
 
 	while IFS= read -r unit; do
-		if [ -z "$fresh" ] && [ $((${#line} + ${#unit} + ${#3} + 1)) -gt 80 ]; then
+		if [ -z "$fresh" ] && [ $((${#line} + ${#unit} + ${#3} + 1)) -gt "$columns" ]; then
 			echo "$line$3"
 			line=$2 fresh=1
 		fi

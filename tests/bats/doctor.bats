@@ -132,7 +132,12 @@ used'
 	assert_json '.message == "spacebridge: config: none.ini: No such file or directory"'
 	mkfifo fifo
 	run -1 space-doctor -c fifo -o json
-	assert_json '.message == "spacebridge: config: fifo: not a regular file"'
+	assert_json '.message == "spacebridge: config: fifo: not a regular file" and .mend == "ls -l fifo"'
+	[ "$(id -u)" = 0 ] || skip_or_fail root
+	install -m 600 "$WORLD/a.ini" own.ini
+	run -1 setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search --reuid 65534 --regid 65534 \
+		--clear-groups "$ROOT/bin/space-doctor" -c "$PWD/own.ini" -o json
+	assert_json --arg file "$PWD/own.ini" '.message == "spacebridge: config: \($file): Permission denied" and .mend == "sudo space-doctor -c \($file)"'
 }
 
 @test "tools of several versions, and one that is missing" {
@@ -611,6 +616,10 @@ kill $pid && sbx-manager"
 	run -0 sed -n '/^  mend: space-keys/,/[^\\]$/p' <<<"$plain"
 	assert_equal "$(tr -d '\\\n' <<<"${output#  mend: }" | tr -s ' ')" \
 		"space-keys -c $WORLD/no.ini fetched.tar.zst && spacecap bundle install -c $WORLD/no.ini fetched.tar.zst"
+	# A terminal of 50 columns: its lines are broken there, and as before a word alone may be longer.
+	run "$ROOT/tests/captures/terminal" 50 60 "'$ROOT/bin/space-doctor' -q"
+	assert_line '                      has mode 0755, more than'
+	assert_line '                      0750'
 	NO_COLOR=1 run at_terminal -q
 	refute_output --partial $'\e['
 	run at_terminal -q --color never

@@ -392,6 +392,6 @@ hostname() {
 	run -2 sandbox handoff s-42 --from op-7 --worker-config "$WORLD/a.ini"
 	run -2 sandbox status s-42 --worker-config "$WORLD/missing.ini"
 	run -2 sandbox status s-42
-	assert_output 'sandbox: status: the configuration of the worker has no [space] worker'
+	assert_output 'sandbox: status: the configuration of the worker has no [space] worker: set it there, or name another one with --worker-config'
 	run -1 spaceid show -c "$WORLD/a.ini" s-42
 }

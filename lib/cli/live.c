@@ -14,6 +14,7 @@
 struct row {
 	TAILQ_ENTRY(row) entry;
 	enum sp_tone tone;
+	int64_t when;
 	char *cells[SP_LIVE_CELLS];
 };
 
@@ -105,7 +106,21 @@ int sp_cli_live(struct sp_cli *cli, const char *title, const char *of, const cha
 	return 0;
 }
 
-int sp_live_put(struct sp_live *live, enum sp_tone tone, const char *const *cells, bool changed)
+/* Behind those that changed at that time or later. */
+static void put_in_order(struct sp_live *live, struct row *row)
+{
+	struct row *at = TAILQ_LAST(&live->rows, rows);
+
+	while (at && at->when < row->when)
+		at = TAILQ_PREV(at, rows, entry);
+	if (at)
+		TAILQ_INSERT_AFTER(&live->rows, at, row, entry);
+	else
+		TAILQ_INSERT_HEAD(&live->rows, row, entry);
+}
+
+int sp_live_put(
+    struct sp_live *live, enum sp_tone tone, const char *const *cells, int64_t when, bool changed)
 {
 	struct row *row, *old = changed ? find(live, cells[0]) : NULL;
 
@@ -113,18 +128,20 @@ int sp_live_put(struct sp_live *live, enum sp_tone tone, const char *const *cell
 	if (old)
 		take_out(live, old);
 	if (live->held == SP_LIVE_ROWS) {
+		struct row *last = TAILQ_LAST(&live->rows, rows);
 		live->more = true;
-		if (!changed)
+		if (!changed && when <= last->when)
 			return 0;
-		take_out(live, TAILQ_LAST(&live->rows, rows));
+		take_out(live, last);
 	}
 	row = row_new(tone, cells, live->columns);
 	if (!row)
 		return -ENOMEM;
+	row->when = when;
 	if (changed)
 		TAILQ_INSERT_HEAD(&live->rows, row, entry);
 	else
-		TAILQ_INSERT_TAIL(&live->rows, row, entry);
+		put_in_order(live, row);
 	live->held++;
 	return 0;
 }

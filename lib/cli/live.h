@@ -24,9 +24,11 @@ int sp_cli_live(struct sp_cli *cli, const char *title, const char *of, const cha
  * or dies by the signal that sp_live_show has told of. NULL is fine. */
 int sp_live_end(struct sp_live *live, int exit_code);
 
-/* A row: one that has `changed`, new or not, goes to the top; others, of which each name comes once
- * after sp_live_clear, behind all there are. Copies. -ENOMEM. */
-int sp_live_put(struct sp_live *live, enum sp_tone tone, const char *const *cells, bool changed);
+/* A row. One that has `changed`, new or not, goes to the top; others, of which each name comes once
+ * after sp_live_clear, to where `when` they changed last puts them, in any unit. Copies. -ENOMEM.
+ */
+int sp_live_put(
+    struct sp_live *live, enum sp_tone tone, const char *const *cells, int64_t when, bool changed);
 void sp_live_drop(struct sp_live *live, const char *name);
 void sp_live_clear(struct sp_live *live);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include "base/text.h"
 #include "base/util.h"
 #include "record/json.h"
 #include "store/history.h"
@@ -28,6 +29,7 @@ static int put_record(struct sp_live *view, const struct sp_record *record, bool
 	char execution[24], epoch[24];
 	sp_auto_json json_t *history = NULL;
 	struct sp_err err = {0};
+	int64_t when = record->installed_at;
 
 	(void)snprintf(
 	    execution, sizeof(execution), "%lld", (long long)record->identity.route.execution);
@@ -36,7 +38,9 @@ static int put_record(struct sp_live *view, const struct sp_record *record, bool
 	cells[4] = epoch;
 	if (sp_history_json(record, &history, &err) == 0)
 		last_change(history, &cells[5], &cells[6]);
-	return sp_live_put(view, tone, cells, changed);
+	if (cells[6])
+		(void)sp_time_parse(cells[6], &when);
+	return sp_live_put(view, tone, cells, when, changed);
 }
 
 /* One that cannot be read is shown as that. */
@@ -44,7 +48,7 @@ static int put_unreadable(struct sp_live *view, const char *sandbox, bool change
 {
 	const char *cells[SP_LIVE_CELLS] = {sandbox, NULL, NULL, "unreadable"};
 
-	return sp_live_put(view, SP_TONE_BAD, cells, changed);
+	return sp_live_put(view, SP_TONE_BAD, cells, INT64_MAX, changed);
 }
 
 static int list_one(void *context, const char *sandbox, const struct sp_record *record)

@@ -82,7 +82,7 @@ static void put_row(
 	(void)snprintf(execution, sizeof(execution), "%lld", (long long)route->execution);
 	(void)snprintf(attempt, sizeof(attempt), "%lld", (long long)route->attempt);
 	(void)snprintf(revision, sizeof(revision), "%lld", (long long)placement->revision);
-	watch->failed |= sp_live_put(watch->view, tone, cells, at != NULL) < 0;
+	watch->failed |= sp_live_put(watch->view, tone, cells, placement->revision, at != NULL) < 0;
 }
 
 static void put_route(

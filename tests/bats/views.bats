@@ -299,7 +299,9 @@ records() {
 
 @test "spaceid watch on a terminal: the records as they are, drawn in place, the last change first" {
 	store
-	LIVE=live-$$
+	# Whatever its time, it is the later one.
+	faketime -f +1h spaceid fence --sandbox s-42 >fenced
+	LIVE=live-$$-$BATS_TEST_NUMBER
 	live 60 8 'spaceid watch'
 	shown <<-"END"
 		runtime records, the last change first; q ends
@@ -361,7 +363,7 @@ records() {
 
 @test "a view that is stopped gives the terminal back, and goes on in it; q and SIGTERM end it" {
 	store
-	LIVE=live-$$
+	LIVE=live-$$-$BATS_TEST_NUMBER
 	tmux -u -L "$LIVE" -f /dev/null new-session -d -x 80 -y 12 'PS1="$ " exec bash --norc'
 	eventually shows '^[$]'
 	keys 'spaceid watch --sandbox s-42' Enter
@@ -391,14 +393,14 @@ records() {
 
 @test "spacerouted watch on a terminal: the routes as they are, in colours, or without them" {
 	store
-	LIVE=live-$$
+	LIVE=live-$$-$BATS_TEST_NUMBER
 	live 100 7 'spacerouted watch'
 	shown <<-"END"
 		routes, the last change first; q ends
 		sandbox                    execution  worker                     state    revision  changed  attempt
-		s-42                       7          worker-a                   active   2         -        1
 		s-9                        3          worker-b                   retired  4         -        1
 		sandbox-with-a-rather-lo…  12345678   worker-in-a-far-region-17  active   3         -        1
+		s-42                       7          worker-a                   active   2         -        1
 	END
 	publish s-42 8 worker-b act-8
 	spacerouted retire -s "$LONG" --execution 12345678 >retired

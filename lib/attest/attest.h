@@ -83,6 +83,14 @@ json_t *sp_report_json(const struct sp_report *report, enum sp_reason reason, en
  * in. */
 void sp_attest_private(void);
 
+/*
+ * For a bridge, before its first socket: the whole process moves into a network namespace that
+ * holds nothing else, where it may (CAP_SYS_ADMIN), so that its connections are found at once too.
+ * Whatever is in another one than process 1 already stays there: somebody has seen to it. Sockets
+ * at paths are reached from there as before.
+ */
+void sp_attest_apart(void);
+
 /* A proven, or still to be proven, connection with its pins (pidfd, procfs directory, mm pin). */
 struct sp_attestation;
 

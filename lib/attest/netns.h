@@ -2,6 +2,7 @@
 #ifndef SP_ATTEST_NETNS_H
 #define SP_ATTEST_NETNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -10,5 +11,8 @@
  * CAP_SYS_ADMIN there, or -errno.
  */
 int sp_netns_sockdiag(int namespace_fd, int *ret_netlink);
+
+/* The same by the namespace's inode, if it is one of those that are kept. */
+bool sp_netns_kept(uint64_t inode, int *ret_netlink);
 
 #endif

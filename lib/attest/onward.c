@@ -15,6 +15,8 @@
 static enum sp_verdict judge_end(const struct sp_attestation *bridge,
     const struct sp_onward *onward, int *ret_netlink, struct sp_words *words)
 {
+	/* Seen with the bridge. One that it has entered since then has not got the connection. */
+	uint64_t network_inode = bridge->judged.sight.namespaces.all.net;
 	sp_auto_fd int network = -1;
 	int number;
 	int bad = sp_descriptor_find(
@@ -22,10 +24,11 @@ static enum sp_verdict judge_end(const struct sp_attestation *bridge,
 
 	sp_words_expect(
 	    words, "pid %d holds socket %" PRIu32, (int)bridge->process.pid, onward->inode);
-	if (!bad)
+	if (!bad && !sp_netns_kept(network_inode, ret_netlink)) {
 		bad = sp_process_network(&bridge->process, &network);
-	if (!bad)
-		bad = sp_netns_sockdiag(network, ret_netlink);
+		if (!bad)
+			bad = sp_netns_sockdiag(network, ret_netlink);
+	}
 	if (bad)
 		return sp_judge_code(bad, words);
 	sp_words_see(words, "its descriptor %d", number);

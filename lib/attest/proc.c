@@ -273,6 +273,20 @@ int sp_process_tracer(const struct sp_process *process, unsigned threads, pid_t 
 	return bad;
 }
 
+/* By the link's text, "net:[4026531840]": to follow it would make the kernel make an inode. */
+static int read_namespace(const struct sp_process *process, const char *name, uint64_t *ret)
+{
+	char link[64];
+	ssize_t size = readlinkat(process->directory, name, link, sizeof(link) - 1);
+	const char *number;
+
+	if (size < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	link[size] = '\0';
+	number = strchr(link, '[');
+	return number && take_number(number + 1, ']', ret) ? 0 : -EPROTO;
+}
+
 int sp_process_read_namespaces(const struct sp_process *process, struct sp_namespaces *ret)
 {
 	struct sp_namespaces found;
@@ -281,13 +295,12 @@ int sp_process_read_namespaces(const struct sp_process *process, struct sp_names
 		uint64_t *ret;
 	} all[] = {{"ns/net", &found.net}, {"ns/mnt", &found.mnt}, {"ns/pid", &found.pid},
 	    {"ns/user", &found.user}};
-	struct stat info;
+	int bad = 0;
 
-	for (size_t i = 0; i < SP_COUNT(all); i++) {
-		if (fstatat(process->directory, all[i].name, &info, 0) < 0)
-			return errno == ENOENT ? -ESRCH : -errno;
-		*all[i].ret = info.st_ino;
-	}
+	for (size_t i = 0; i < SP_COUNT(all) && !bad; i++)
+		bad = read_namespace(process, all[i].name, all[i].ret);
+	if (bad)
+		return bad;
 	*ret = found;
 	return 0;
 }

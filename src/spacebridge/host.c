@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <sodium/core.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/file.h"
 #include "base/io.h"
 #include "base/util.h"
@@ -133,6 +135,23 @@ static int listen_at(struct host *host, const char *given, struct sp_err *err)
 	return sp_service_listen(host->service, path, mode, ACCEPTED_MAX, host_accept, host, err);
 }
 
+/*
+ * In a network namespace of its own, its connections to the VMM are found at once. The manager must
+ * be able to look into it: one of our own uid is, one of another may be without the right. And the
+ * service manager must still hear us, which one with an abstract name would not.
+ */
+static void live_apart(const struct sp_config *config)
+{
+	const struct sp_uid_list *managers = &config->bridge_manager_uid;
+	const char *notify = getenv("NOTIFY_SOCKET");
+
+	for (unsigned i = 0; i < managers->count; i++)
+		if (managers->uids[i] != geteuid())
+			return;
+	if (!notify || notify[0] != '@')
+		sp_attest_apart();
+}
+
 static int run(struct host *host, const struct sp_config *config, struct sp_err *err)
 {
 	const struct sp_cli *cli = host->cli;
@@ -181,6 +200,7 @@ int verb_host(struct sp_cli *cli)
 		return sp_cli_fail(cli, &err);
 	}
 	TAILQ_INIT(&host.passages);
+	live_apart(config);
 	sp_descriptors_raise(NULL);
 	bad = run(&host, config, &err);
 	close_all(&host);

@@ -221,6 +221,33 @@ released() { wait "$held" || fail "$(cat "$W/held.err")"; }
 	done
 }
 
+# start_unheard ABSTRACT: a host whose service manager has an abstract name, or a path (and does not listen).
+start_unheard() {
+	rm -f "$bridge"
+	NOTIFY_SOCKET=$1 spacebridge host --sandbox s-42 --audit "$AUDIT" 3>&- &
+	echo $! >"$BATS_TEST_TMPDIR/host.pid"
+	eventually [ -S "$bridge" ]
+}
+
+network() { readlink "/proc/$1/ns/net"; }
+
+@test "a bridge lives in a network namespace of its own where it may, and where its manager may look into it" {
+	unshare --net true 2>/dev/null || skip_or_fail 'the right to make a network namespace'
+	start_vmm
+	install
+	start_unheard "$W/notify"
+	assert_not_equal "$(network "$(cat "$BATS_TEST_TMPDIR/host.pid")")" "$(network self)"
+	talk line send "$(ping 1)" expect "$(pong 1)"
+	assert_success
+	stop host
+	start_unheard @space-tests
+	assert_equal "$(network "$(cat "$BATS_TEST_TMPDIR/host.pid")")" "$(network self)"
+	stop host
+	configure 'manager_uid = 0,12345'
+	start_unheard "$W/notify"
+	assert_equal "$(network "$(cat "$BATS_TEST_TMPDIR/host.pid")")" "$(network self)"
+}
+
 @test "a guest whose agent does not run is transport" {
 	standing
 	stop agent

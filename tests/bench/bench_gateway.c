@@ -322,15 +322,11 @@ static void start_socat(struct way *way)
 	way->hop.pid = run(argv);
 }
 
-static bool start_haproxy(struct way *way)
+static void start_haproxy(struct way *way)
 {
 	char text[1024];
 	char *argv[] = {"haproxy", "-db", "-f", (char *)(uintptr_t)place("haproxy.cfg"), NULL};
 
-	if (system("command -v haproxy >/dev/null") != 0) {
-		(void)fprintf(stderr, "bench_gateway: no haproxy: its figures are left out\n");
-		return false;
-	}
 	way->port = take_port(NULL);
 	(void)snprintf(text, sizeof(text),
 	    "global\n  nbthread 1\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client "
@@ -339,7 +335,6 @@ static bool start_haproxy(struct way *way)
 	    way->port, directory);
 	write_file("haproxy.cfg", text);
 	way->hop.pid = run(argv);
-	return true;
 }
 
 static int path_sh(const char *verb)
@@ -356,7 +351,7 @@ int main(void)
 	struct way gateway = {.hop = {.name = "gateway"}};
 	struct way socat = {.hop = {.name = "socat"}, .frames = true};
 	struct way haproxy = {.hop = {.name = "haproxy"}, .frames = true};
-	bool with_haproxy = true;
+	bool has_socat = bench_has("socat"), has_haproxy = bench_has("haproxy");
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	strcpy(directory, "/tmp/space-bench-XXXXXX");
@@ -367,17 +362,20 @@ int main(void)
 	pin(0);
 	for (int i = 0; i < ROUNDS; i++) {
 		measure(&gateway);
-		start_socat(&socat);
-		measure(&socat);
-		hop_end(socat.hop.pid);
-		with_haproxy = with_haproxy && start_haproxy(&haproxy);
-		if (!with_haproxy)
-			continue;
-		measure(&haproxy);
-		hop_end(haproxy.hop.pid);
+		if (has_socat) {
+			start_socat(&socat);
+			measure(&socat);
+			hop_end(socat.hop.pid);
+		}
+		if (has_haproxy) {
+			start_haproxy(&haproxy);
+			measure(&haproxy);
+			hop_end(haproxy.hop.pid);
+		}
 	}
-	compare(&gateway, &socat);
-	if (with_haproxy)
+	if (has_socat)
+		compare(&gateway, &socat);
+	if (has_haproxy)
 		compare(&gateway, &haproxy);
 	measure_idle(&gateway);
 	(void)pclose(lines);

@@ -43,7 +43,7 @@ endif
 SP_LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 SP_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lev
 LIBS_spacebridge := -lhttp_parser
-LIBS_spacestream := -lhttp_parser
+LIBS_spacestream := -lhttp_parser -lwslay -lmd
 COMPILE = $(CC) $(SP_CPPFLAGS) $(CPPFLAGS) $(SP_CFLAGS) $(CFLAGS) -MMD -MP
 
 LIB_SOURCES := $(sort $(wildcard lib/*/*.c))
@@ -80,7 +80,7 @@ all: $(GUEST_STATIC)
 UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libspace.a
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libspace.a -lsqlite3 -lhttp_parser $(SP_LIBS) -lcmocka
+	$(Q)$(COMPILE) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libspace.a -lsqlite3 -lhttp_parser -lwslay -lmd $(SP_LIBS) -lcmocka
 unit-programs: $(UNIT_PROGRAMS)
 unit: $(UNIT_PROGRAMS)
 	@for t in $(UNIT_PROGRAMS); do $$t || exit 1; done

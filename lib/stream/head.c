@@ -43,13 +43,12 @@ static bool is(const char *text, size_t size, const char *word)
 	return size == strlen(word) && strncasecmp(text, word, size) == 0;
 }
 
-static bool named(const struct sp_head_field *field, const char *name)
+bool sp_head_named(const struct sp_head_field *field, const char *name)
 {
 	return is(field->name, field->name_size, name);
 }
 
-/* The next item of a list, without the white space around it. */
-static bool next_item(const char **at, const char *end, const char **ret, size_t *ret_size)
+bool sp_head_item(const char **at, const char *end, const char **ret, size_t *ret_size)
 {
 	const char *start = *at, *stop;
 
@@ -131,7 +130,7 @@ int sp_head_one(const struct sp_head *head, const char *name, const struct sp_he
 	const struct sp_head_field *found = NULL;
 
 	for (unsigned i = 0; i < head->count; i++) {
-		if (!named(&head->fields[i], name))
+		if (!sp_head_named(&head->fields[i], name))
 			continue;
 		if (found)
 			return sp_fail(err, SP_E_BAD_RECORD, "a second %s", name);
@@ -181,9 +180,9 @@ static int take_token(struct sp_head *head, struct sp_err *err)
 	for (unsigned i = 0; i < head->count && head->websocket && !head->token && !field; i++) {
 		const char *at = head->fields[i].value, *item;
 		size_t size;
-		if (!named(&head->fields[i], "Sec-WebSocket-Protocol") || !at)
+		if (!sp_head_named(&head->fields[i], "Sec-WebSocket-Protocol") || !at)
 			continue;
-		while (next_item(
+		while (sp_head_item(
 		    &at, head->fields[i].value + head->fields[i].value_size, &item, &size))
 			if (!head->token && is_token(item, size)) {
 				head->token = item;
@@ -240,9 +239,9 @@ static bool is_nominated(const struct sp_head *head, const struct sp_head_field 
 	for (unsigned i = 0; i < head->count; i++) {
 		const char *at = head->fields[i].value, *item;
 		size_t size;
-		if (!named(&head->fields[i], "Connection") || !at)
+		if (!sp_head_named(&head->fields[i], "Connection") || !at)
 			continue;
-		while (next_item(
+		while (sp_head_item(
 		    &at, head->fields[i].value + head->fields[i].value_size, &item, &size))
 			if (size == field->name_size && strncasecmp(item, field->name, size) == 0)
 				return true;
@@ -257,10 +256,11 @@ static bool goes_on(const struct sp_head *head, const struct sp_head_field *fiel
 	    "Transfer-Encoding", "Upgrade"};
 
 	for (size_t i = 0; i < SP_COUNT(not_on); i++)
-		if (named(field, not_on[i]))
+		if (sp_head_named(field, not_on[i]))
 			return false;
 	/* What frames the request is never the next hop's alone. */
-	return named(field, "Content-Length") || named(field, "Host") || !is_nominated(head, field);
+	return sp_head_named(field, "Content-Length") || sp_head_named(field, "Host") ||
+	       !is_nominated(head, field);
 }
 
 static size_t put(char *text, size_t room, size_t at, const char *bytes, size_t size)
@@ -278,7 +278,7 @@ static size_t put_protocols(const struct sp_head_field *field, char *text, size_
 	const char *next = field->value, *item;
 	size_t size, start = at;
 
-	while (next_item(&next, field->value + field->value_size, &item, &size)) {
+	while (sp_head_item(&next, field->value + field->value_size, &item, &size)) {
 		if (is_token(item, size))
 			continue;
 		PUT(at == start ? "Sec-WebSocket-Protocol: " : ", ");
@@ -291,7 +291,7 @@ static size_t put_protocols(const struct sp_head_field *field, char *text, size_
 
 static size_t put_field(const struct sp_head_field *field, char *text, size_t room, size_t at)
 {
-	if (named(field, "Sec-WebSocket-Protocol"))
+	if (sp_head_named(field, "Sec-WebSocket-Protocol"))
 		return put_protocols(field, text, room, at);
 	at = put(text, room, at, field->name, field->name_size);
 	PUT(": ");

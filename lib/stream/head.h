@@ -49,6 +49,12 @@ int sp_head_parse(const char *head, size_t size, struct sp_head *ret, struct sp_
 int sp_head_one(const struct sp_head *head, const char *name, const struct sp_head_field **ret,
     struct sp_err *err);
 
+bool sp_head_named(const struct sp_head_field *field, const char *name);
+
+/* The next item of a list of which *at is what is left, without the white space around it. False:
+ * there is none. */
+bool sp_head_item(const char **at, const char *end, const char **ret, size_t *ret_size);
+
 /* Writes it without Authorization, without capabilities in Sec-WebSocket-Protocol, and without what
  * is meant for the next hop alone; an upgrade to WebSocket stays one if `upgrade`. `room` is the
  * head's size and SP_HEAD_ADDED. The size. */

@@ -96,6 +96,7 @@ int sp_path_where(struct sp_path *path, const struct sp_who *who, const char *sa
 	sp_route_stage_where(who, sandbox, &question);
 	if (rejected) {
 		question.kind = SP_QUESTION_REJECT;
+		question.has_credential = false; /* it gives nothing that is not asked for again */
 		question.rejected = *rejected;
 	}
 	text = sp_question_text(&question);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/io.h"
 #include "base/util.h"
+#include "call/route.h"
 #include "record/json.h"
 #include "record/op.h"
 #include "record/result.h"
@@ -41,12 +42,9 @@ struct sp_attachment {
 	char words[SP_ERR_MAX];
 };
 
-static void end(struct sp_attachment *attachment, enum sp_attachment_ending ending, int exit,
-    const struct sp_status *status)
+static void end(struct sp_attachment *attachment, struct sp_attachment_end told)
 {
-	const struct sp_attachment_end told = {
-	    .ending = ending, .exit = exit, .status = status, .words = attachment->words};
-
+	told.words = attachment->words;
 	attachment->stopped = true;
 	attachment->handlers->ended(attachment->context, &told);
 }
@@ -55,7 +53,8 @@ static void broken(struct sp_attachment *attachment, int code, const char *words
 {
 	(void)snprintf(
 	    attachment->words, sizeof(attachment->words), "%s", words ? words : sp_code_text(code));
-	end(attachment, SP_ATTACHMENT_BROKEN, sp_code_exit(code), NULL);
+	end(attachment,
+	    (struct sp_attachment_end){.ending = SP_ATTACHMENT_BROKEN, .exit = sp_code_exit(code)});
 }
 
 /* A pump's code is of what came, of memory, or else of a write to our own output. */
@@ -191,7 +190,8 @@ static void opened(struct sp_attachment *attachment, const struct sp_call_end *e
 	tell(attachment,
 	    (struct sp_attachment_news){
 		.event = attachment->again ? SP_ATTACHMENT_REOPENED : SP_ATTACHMENT_OPENED,
-		.epoch = epoch});
+		.epoch = epoch,
+		.from = attachment->place});
 }
 
 /* The guest no longer has the byte at which its output was left. */
@@ -215,7 +215,9 @@ static void call_ended(void *context, const struct sp_call_end *ending)
 		call_again(attachment);
 	} else {
 		int exit = sp_attachment_words(ending, attachment->words);
-		end(attachment, SP_ATTACHMENT_ANSWERED, exit, NULL);
+		end(attachment,
+		    (struct sp_attachment_end){
+			.ending = SP_ATTACHMENT_ANSWERED, .exit = exit, .record = ending->record});
 	}
 	json_decref(ending->record);
 	free(ending->text);
@@ -225,13 +227,27 @@ static void call_ended(void *context, const struct sp_call_end *ending)
 
 static void lost(struct sp_attachment *attachment)
 {
-	end(attachment, SP_ATTACHMENT_LOST, SP_EXIT_CUT, NULL);
+	end(attachment,
+	    (struct sp_attachment_end){.ending = SP_ATTACHMENT_LOST, .exit = SP_EXIT_CUT});
 }
 
 static void look_again(struct sp_attachment *attachment)
 {
 	ev_timer_set(&attachment->timer, SP_ATTACHMENT_LOOK, 0.);
 	ev_timer_start(attachment->loop, &attachment->timer);
+}
+
+/* Whom the registry no longer lets ask need not wait. */
+static void denied(struct sp_attachment *attachment)
+{
+	struct sp_call_end ending = {.record = sp_result_refused(NULL, SP_REASON_UNAUTHORIZED,
+					 SP_BEHIND_NONE, SP_ROUTE_HOP)};
+	int exit = sp_attachment_words(&ending, attachment->words);
+
+	end(attachment,
+	    (struct sp_attachment_end){
+		.ending = SP_ATTACHMENT_ANSWERED, .exit = exit, .record = ending.record});
+	json_decref(ending.record);
 }
 
 static void on_reply(void *context, const struct sp_reply *reply)
@@ -241,7 +257,9 @@ static void on_reply(void *context, const struct sp_reply *reply)
 		     !sp_route_equal(&reply->route, &attachment->route);
 
 	attachment->where = NULL;
-	if (other) {
+	if (reply->effect == SP_CACHE_DENIED) {
+		denied(attachment);
+	} else if (other) {
 		attachment->again = true;
 		call_again(attachment);
 	} else if (sp_monotonic_ms() >= attachment->deadline_ms) {
@@ -360,14 +378,15 @@ static void on_pump_end(void *context, const struct sp_pump_end *ending)
 
 	switch (ending->ending) {
 	case SP_PUMP_STATUS:
-		end(attachment, SP_ATTACHMENT_STATUS, sp_status_exit(&ending->status),
-		    &ending->status);
+		end(attachment, (struct sp_attachment_end){.ending = SP_ATTACHMENT_STATUS,
+				    .exit = sp_status_exit(&ending->status),
+				    .status = &ending->status});
 		break;
 	case SP_PUMP_CUT:
 		cut(attachment);
 		break;
 	case SP_PUMP_CLOSED:
-		end(attachment, SP_ATTACHMENT_DONE, SP_EXIT_DONE, NULL);
+		end(attachment, (struct sp_attachment_end){.ending = SP_ATTACHMENT_DONE});
 		break;
 	case SP_PUMP_FAILED:
 		failed(attachment, ending->code);

@@ -44,8 +44,9 @@ enum sp_attachment_event {
 
 struct sp_attachment_news {
 	enum sp_attachment_event event;
-	const char *lease;             /* opened, reopened */
-	int64_t epoch;                 /* ... */
+	const char *lease; /* opened, reopened */
+	int64_t epoch;     /* ... */
+	int64_t from;      /* ... where in the session's output it begins; -1: not known */
 	const struct sp_route *route;  /* that is, or was, open */
 	const struct sp_route *before; /* reopened: that was cut */
 	const char *words;             /* cut: why; "": nobody could say */
@@ -65,6 +66,7 @@ struct sp_attachment_end {
 	enum sp_attachment_ending ending;
 	int exit; /* as 01-records has it; of a status its own (stream/status.h) */
 	const struct sp_status *status;
+	const json_t *record; /* that was answered; NULL: memory ran out */
 	const char *words;
 };
 

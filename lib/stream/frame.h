@@ -75,6 +75,12 @@ size_t sp_frame_left(const struct sp_frame_reader *reader);
 /* So many of them, at the most all, have been taken in another way. */
 void sp_frame_skip(struct sp_frame_reader *reader, size_t size);
 
+/* No frame is being read: what comes begins one. */
+static inline bool sp_frame_between(const struct sp_frame_reader *reader)
+{
+	return reader->header_size == 0;
+}
+
 /* The direction came to its end: any more would be wrong, and none is missing. */
 static inline bool sp_frame_over(const struct sp_frame_reader *reader)
 {

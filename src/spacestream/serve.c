@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "record/reason.h"
 #include "spacestream/verbs.h"
+#include "stream/upgrade.h"
 
 /* SIGHUP, or another configuration. */
 static void on_change(void *context)
@@ -44,12 +45,18 @@ static void on_stop(void *context)
 static int take_options(struct server *server)
 {
 	struct sp_cli *cli = server->cli;
+	const struct sp_config *config = sp_cli_config(cli);
 
 	server->tls_cert = sp_cli_text(cli, "tls-cert");
 	server->tls_key = sp_cli_text(cli, "tls-key");
 	if (!server->tls_cert != !server->tls_key)
 		return sp_cli_usage(cli, "--tls-cert and --tls-key go together");
-	if (!sp_cli_config(cli) ||
+	server->origins = sp_cli_text(cli, "origin");
+	if (server->origins && !sp_upgrade_origins_valid(server->origins))
+		return sp_cli_usage(cli, "--origin: not SCHEME://HOST[:PORT], with commas between");
+	if (!config || sp_cli_number(cli, "streams", 64, 1, SERVE_STREAMS, &server->open) < 0 ||
+	    sp_cli_number(cli, "reattach-timeout", config->reattach_timeout, 0, 3600,
+		&server->reattach) < 0 ||
 	    sp_cli_number(cli, "inflight", SERVE_WINDOW_MAX, 1, SP_WINDOW_MAX, &server->inflight) <
 		0 ||
 	    sp_cli_number(cli, "timeout", 30, 1, 3600, &server->whole) < 0 ||

@@ -19,7 +19,8 @@
 #include "stream/head.h"
 #include "stream/target.h"
 
-#define SERVE_CONNECTIONS 1024
+#define SERVE_CONNECTIONS 1024 /* besides streams */
+#define SERVE_STREAMS     3072
 #define SERVE_SPARE       64 /* places; when there are no more, who is silent is let go */
 #define SERVE_IN_MAX      SP_HEAD_MAX
 #define SERVE_OUT_FULL    (256u * 1024u) /* bytes for a slow client, above which nothing is begun */
@@ -32,12 +33,12 @@
 struct caller {
 	LIST_ENTRY(caller) link;
 	unsigned char credential[SP_CREDENTIAL_SIZE];
-	unsigned flying;
+	unsigned flying, streams;
 };
 LIST_HEAD(callers, caller);
 
 /* Indices of the tables in serve_answer.c and serve_metrics.c. */
-#define SERVE_STATUSES 17
+#define SERVE_STATUSES 19
 enum serve_outcome {
 	SERVE_OK,
 	SERVE_REFRESH,
@@ -54,12 +55,16 @@ struct server {
 	const char *tls_cert, *tls_key;
 	struct sp_client_setup setup;
 	int64_t inflight;    /* operations of one caller at once */
+	int64_t open;        /* streams of one caller at once */
 	int64_t whole, idle; /* seconds */
+	int64_t reattach;    /* seconds that a newer route is waited for after a cut */
+	const char *origins; /* whose pages may ask for streams; NULL: our own alone */
 	/* Whoever has given no sign for longest comes first. */
 	TAILQ_HEAD(webs, web) webs;
 	struct callers callers[SERVE_BUCKETS];
 	bool stopping;
-	unsigned connections, flying;
+	unsigned connections, flying, streams;
+	uint64_t cut, replaced; /* streams */
 	uint64_t requests[SERVE_STATUSES], outcomes[SERVE_OUTCOMES];
 };
 
@@ -164,6 +169,8 @@ void serve_route(struct web *web, const struct sp_head *head, size_t head_size);
 /* The handlers (sp_target_fn; the context is the struct web), in the file that is named so. */
 void serve_ops(void *context, const struct sp_asked *asked);     /* serve_head.c */
 void serve_metrics(void *context, const struct sp_asked *asked); /* serve_metrics.c */
+void serve_attach(void *context, const struct sp_asked *asked);  /* serve_attach.c */
+void serve_watch(void *context, const struct sp_asked *asked);   /* serve_watch.c */
 
 /* --- serve_body.c: records out of a body --- */
 
@@ -206,6 +213,11 @@ void web_answer_lines(struct web *web);
 void web_answer_line(struct web *web, const char *text, size_t size);
 void web_answer_end(struct web *web);
 
+/* The head of an answer that is Server-Sent Events, and one of them; without text it is none, and
+ * shows that we are there. */
+void web_answer_events(struct web *web);
+void web_answer_event(struct web *web, const char *text, size_t size);
+
 /* The request is refused before it was read to its end: an answer, and the end of the connection.
  * If an answer has begun: the end alone. */
 void web_fail(struct web *web, int status, enum sp_error_kind kind, const char *words);
@@ -216,6 +228,8 @@ void web_fail_record(struct web *web, int status, const char *more, json_t *reco
 /* False: no more now. */
 bool caller_take(struct server *server, const struct sp_who *who, struct caller **ret);
 void caller_leave(struct server *server, struct caller *caller);
+bool caller_take_stream(struct server *server, const struct sp_who *who, struct caller **ret);
+void caller_leave_stream(struct server *server, struct caller *caller);
 
 /* --- serve_room.c --- */
 

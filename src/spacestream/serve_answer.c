@@ -12,6 +12,7 @@ static const struct {
 	int status;
 	const char *phrase;
 } STATUSES[] = {
+    {101, "Switching Protocols"},
     {200, "OK"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
@@ -24,6 +25,7 @@ static const struct {
     {415, "Unsupported Media Type"},
     {417, "Expectation Failed"},
     {422, "Unprocessable Content"},
+    {426, "Upgrade Required"},
     {429, "Too Many Requests"},
     {500, "Internal Server Error"},
     {502, "Bad Gateway"},
@@ -161,6 +163,22 @@ void web_answer_line(struct web *web, const char *text, size_t size)
 void web_answer_end(struct web *web)
 {
 	web_put(web, "0\r\n\r\n", 5);
+}
+
+void web_answer_events(struct web *web)
+{
+	put_head(web, 200, "text/event-stream", "Transfer-Encoding: chunked\r\n");
+}
+
+void web_answer_event(struct web *web, const char *text, size_t size)
+{
+	const char *before = size > 0 ? "data: " : ":";
+	char head[32];
+	int n = snprintf(head, sizeof(head), "%zx\r\n%s", strlen(before) + size + 2, before);
+
+	web_put(web, head, (size_t)n);
+	web_put(web, text, size);
+	web_put(web, "\n\n\r\n", 4);
 }
 
 void web_fail_record(struct web *web, int status, const char *more, json_t *record /* stolen */)

@@ -31,11 +31,36 @@ bool caller_take(struct server *server, const struct sp_who *who, struct caller 
 	return true;
 }
 
-void caller_leave(struct server *server, struct caller *caller)
+static void let_go(struct caller *caller)
 {
-	server->flying--;
-	if (--caller->flying > 0)
+	if (caller->flying > 0 || caller->streams > 0)
 		return;
 	LIST_REMOVE(caller, link);
 	free(caller);
+}
+
+void caller_leave(struct server *server, struct caller *caller)
+{
+	server->flying--;
+	caller->flying--;
+	let_go(caller);
+}
+
+bool caller_take_stream(struct server *server, const struct sp_who *who, struct caller **ret)
+{
+	struct caller *caller = find(server, who);
+
+	if (!caller || caller->streams >= server->open)
+		return false;
+	caller->streams++;
+	server->streams++;
+	*ret = caller;
+	return true;
+}
+
+void caller_leave_stream(struct server *server, struct caller *caller)
+{
+	server->streams--;
+	caller->streams--;
+	let_go(caller);
 }

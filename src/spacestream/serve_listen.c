@@ -28,7 +28,7 @@ static void on_accept(void *context, int fd)
 static int listen_unix(struct server *server, const char *path, struct sp_err *err)
 {
 	return sp_service_listen(
-	    server->service, path, 0600, SERVE_CONNECTIONS, on_accept, server, err);
+	    server->service, path, 0600, SERVE_CONNECTIONS + SERVE_STREAMS, on_accept, server, err);
 }
 
 static int listen_default(struct server *server, struct sp_err *err)
@@ -45,8 +45,8 @@ static int listen_tcp(struct server *server, const char *address, struct sp_err 
 	int bad = sp_tcp_listen(address, &fd, err);
 
 	return bad ? bad
-		   : sp_service_adopt(
-			 server->service, fd, SERVE_CONNECTIONS, on_accept, server, err);
+		   : sp_service_adopt(server->service, fd, SERVE_CONNECTIONS + SERVE_STREAMS,
+			 on_accept, server, err);
 }
 
 static bool is_unix(int listener)

@@ -25,9 +25,17 @@ static void write_all(const struct server *server, FILE *out)
 	    "# TYPE space_http_connections gauge\nspace_http_connections %u\n"
 	    "# HELP space_http_operations_in_flight Operations that are not answered yet.\n"
 	    "# TYPE space_http_operations_in_flight gauge\nspace_http_operations_in_flight %u\n"
+	    "# HELP space_http_streams Streams that are open, or are being opened.\n"
+	    "# TYPE space_http_streams gauge\nspace_http_streams %u\n"
+	    "# HELP space_http_streams_cut_total Streams that waited for a newer route.\n"
+	    "# TYPE space_http_streams_cut_total counter\n"
+	    "space_http_streams_cut_total %" PRIu64 "\n"
+	    "# HELP space_http_streams_replaced_total Of them, opened again.\n"
+	    "# TYPE space_http_streams_replaced_total counter\n"
+	    "space_http_streams_replaced_total %" PRIu64 "\n"
 	    "# HELP space_http_requests_total Requests, by the status of their answer.\n"
 	    "# TYPE space_http_requests_total counter\n",
-	    server->connections, server->flying);
+	    server->connections, server->flying, server->streams, server->cut, server->replaced);
 	for (unsigned i = 0; i < SERVE_STATUSES; i++)
 		(void)fprintf(out, "space_http_requests_total{status=\"%d\"} %" PRIu64 "\n",
 		    status_at(i), server->requests[i]);

@@ -77,7 +77,7 @@ static int start(struct op *op, const char *line, size_t size, struct sp_err *er
 
 	if (bad)
 		return bad;
-	if (server->flying >= SP_WINDOW_MAX) {
+	if (server->flying + server->streams >= SP_WINDOW_MAX) {
 		overloaded(op, record, 503, "too many requests are in flight here");
 		return 0;
 	}

@@ -39,7 +39,7 @@ void serve_make_room(struct server *server)
 	int64_t since = shaking > 0 ? sp_tls_shaking_since(server->tls) : INT64_MAX;
 	struct web *web;
 
-	if (server->connections + shaking < SERVE_CONNECTIONS - SERVE_SPARE)
+	if (server->connections - server->streams + shaking < SERVE_CONNECTIONS - SERVE_SPARE)
 		return;
 	web = find_silent(server);
 	if (web && web->sign_ms <= since)

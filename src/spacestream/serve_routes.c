@@ -20,6 +20,8 @@ static void serve_healthz(void *context, const struct sp_asked *asked)
 
 static const struct sp_target_row ROWS[] = {
     {"/v1/ops", POST, serve_ops},
+    {"/v1/sandboxes/{id}/sessions/{session}/attach", GET, serve_attach},
+    {"/v1/sandboxes/{id}/watch", GET, serve_watch},
     {"/healthz", GET | HEAD, serve_healthz},
     {"/metrics", GET | HEAD, serve_metrics},
 };

@@ -269,18 +269,22 @@ static bool step(struct web *web)
 
 void web_advance(struct web *web)
 {
-	bool full;
+	size_t queued;
+	bool again;
 
 	do {
 		while (step(web))
 			;
-		full = is_full(web);
+		queued = web->out_end - web->out_start;
 		if (web->broken || !flush(web)) {
 			sp_socket_abort(web->fd);
 			web_free(web);
 			return;
 		}
-	} while (full && !is_full(web));
+		/* There is room for what waited for it. */
+		again = web->phase == WEB_WORK ? web->out_end - web->out_start < queued
+					       : queued > SERVE_OUT_FULL && !is_full(web);
+	} while (again);
 	watch(web);
 }
 

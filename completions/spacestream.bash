@@ -109,6 +109,15 @@ _spacestream() {
 	"serve --inflight")
 		return
 		;;
+	"serve --streams")
+		return
+		;;
+	"serve --reattach-timeout")
+		return
+		;;
+	"serve --origin")
+		return
+		;;
 	"serve --timeout")
 		return
 		;;
@@ -181,7 +190,7 @@ _spacestream() {
 		esac
 		;;
 	"serve")
-		options="--listen --tls-cert --tls-key --inflight --timeout --idle-timeout --agent --key --passphrase-file --cache --config --output --color --verbose --quiet --help "
+		options="--listen --tls-cert --tls-key --inflight --streams --reattach-timeout --origin --timeout --idle-timeout --agent --key --passphrase-file --cache --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacestream_words "$options" ;;
 		*) _spacestream_words "$options" ;;

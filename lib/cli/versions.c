@@ -12,7 +12,7 @@ struct library {
 	const char *version, *minor;
 };
 
-/* inih does not know its version. */
+/* inih, wslay and libmd do not know their versions. */
 static const struct library LIBRARIES[] = {
     {"glibc", NULL, TEXT, "gnu_get_libc_version", NULL},
     {"libsodium", NULL, TEXT, "sodium_version_string", NULL},

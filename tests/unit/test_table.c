@@ -17,7 +17,7 @@
 
 static char printed[4096];
 
-static const char *print(const struct sp_table *table, bool color, unsigned width)
+static const char *print(struct sp_table *table, bool color, unsigned width)
 {
 	FILE *out = fmemopen(printed, sizeof(printed), "w");
 

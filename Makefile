@@ -25,6 +25,7 @@ SCRIPTS := node-api sbx-manager spaced-host spaced-guest netgtw sandbox space-ke
 # What space-doctor is made of, and what the scripts share.
 PARTS := $(sort $(wildcard lib/doctor/*.bash lib/script/*.bash))
 PARTSDIR = $(PREFIX)/share/space-tools
+XTERM_FILES := xterm.js xterm.css addon-fit.js LICENSE
 UNITS := $(patsubst lib/systemd/%,%,$(sort $(wildcard lib/systemd/*.service lib/systemd/*.socket lib/systemd/*.path \
 	lib/systemd/*.timer lib/systemd/*.d/*.conf)))
 EXAMPLES := space.ini link-control.conf link-worker.conf
@@ -54,6 +55,9 @@ all: $(TOOLS:%=$(BUILD)/bin/%)
 $(BUILD)/obj/%.o: %.c Makefile CHANGELOG.md
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -c -o $@ $<
+
+# What a file has taken in by .incbin.
+$(BUILD)/obj/src/spacestream/serve_page.o: $(wildcard src/spacestream/page/*.*)
 
 $(BUILD)/libspace.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -208,7 +212,8 @@ INSTALLED = $(addprefix $(PREFIX)/bin/,$(TOOLS) $(SCRIPTS) $(notdir $(GUEST_STAT
 		$(PREFIX)/share/fish/vendor_completions.d/$(t).fish) \
 	$(PARTS:lib/%=$(PARTSDIR)/%) \
 	$(UNITS:%=$(UNITDIR)/%) $(SYSUSERSDIR)/space.conf $(SYSUSERSDIR)/space-guest.conf $(TMPFILESDIR)/space.conf \
-	$(EXAMPLES:%=$(DOCDIR)/examples/%)
+	$(EXAMPLES:%=$(DOCDIR)/examples/%) $(if $(XTERM),$(XTERM_INSTALLED))
+XTERM_INSTALLED = $(XTERM_FILES:%=$(PARTSDIR)/xterm/%)
 
 install: all
 	install -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
@@ -227,12 +232,23 @@ install: all
 	install -m 644 lib/systemd/sysusers-guest.conf $(DESTDIR)$(SYSUSERSDIR)/space-guest.conf
 	install -m 644 lib/systemd/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/space.conf
 	install -m 644 $(EXAMPLES:%=lib/systemd/%) $(DESTDIR)$(DOCDIR)/examples
+	$(if $(XTERM),install -m 644 $(XTERM_FILES:%=$(XTERM)/%) $(DESTDIR)$(PARTSDIR)/xterm)
+
+# xterm.js for the page of `spacestream serve`, from npm's registry, in the versions and with the checksums of the lock
+# file; `make install XTERM=build/xterm` installs it.
+xterm: build/xterm/xterm.js
+build/xterm/xterm.js: src/spacestream/page/xterm/package-lock.json
+	@mkdir -p build/xterm
+	cp src/spacestream/page/xterm/*.json build/xterm
+	npm ci --prefix build/xterm --ignore-scripts --no-audit --no-fund --silent
+	cd build/xterm && cp node_modules/@xterm/xterm/css/xterm.css node_modules/@xterm/addon-fit/lib/addon-fit.js \
+		node_modules/@xterm/xterm/LICENSE . && cp node_modules/@xterm/xterm/lib/xterm.js .
 
 # Directories that nothing else lies in go too, from the lowest upwards; in a system, not those that any has.
 KEPT = $(if $(DESTDIR),,$(PREFIX) $(addprefix $(PREFIX)/,bin lib share share/doc share/man))
 uninstall:
-	rm -f $(INSTALLED:%=$(DESTDIR)%)
-	@for d in $(sort $(patsubst %/,%,$(dir $(INSTALLED)))); do \
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED) $(XTERM_INSTALLED))
+	@for d in $(sort $(patsubst %/,%,$(dir $(INSTALLED) $(XTERM_INSTALLED)))); do \
 		while case " $(KEPT) " in *" $$d "*) false ;; esac && rmdir "$(DESTDIR)$$d" 2>/dev/null; do d=$${d%/*}; done; \
 	done
 
@@ -267,7 +283,7 @@ deb: dist
 clean:
 	rm -rf build
 
-.PHONY: all unit unit-programs fixtures bench fuzz lab completions captures lint analyze asan install uninstall demo check check-guest \
+.PHONY: all xterm unit unit-programs fixtures bench fuzz lab completions captures lint analyze asan install uninstall demo check check-guest \
 	deps dist deb clean
 # The tests' machines lie in there too.
 -include $(shell find $(BUILD) -path $(BUILD)/systemd -prune -o -path $(BUILD)/guest -prune -o -path $(BUILD)/deb -prune -o -type f -name '*.d' -print 2>/dev/null)

@@ -124,6 +124,10 @@ _spacestream() {
 	"serve --idle-timeout")
 		return
 		;;
+	"serve --xterm")
+		_spacestream_files -d
+		return
+		;;
 	"serve --agent")
 		_spacestream_files -f
 		return
@@ -190,7 +194,7 @@ _spacestream() {
 		esac
 		;;
 	"serve")
-		options="--listen --tls-cert --tls-key --inflight --streams --reattach-timeout --origin --timeout --idle-timeout --agent --key --passphrase-file --cache --config --output --color --verbose --quiet --help "
+		options="--listen --tls-cert --tls-key --inflight --streams --reattach-timeout --origin --timeout --idle-timeout --xterm --agent --key --passphrase-file --cache --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacestream_words "$options" ;;
 		*) _spacestream_words "$options" ;;

@@ -89,6 +89,7 @@ complete -c spacestream -n '__fish_spacestream_after serve' -l reattach-timeout 
 complete -c spacestream -n '__fish_spacestream_after serve' -l origin -x -d 'whose pages may open streams, besides our own'
 complete -c spacestream -n '__fish_spacestream_after serve' -l timeout -x -d 'longest wait for the rest of a head, a record or a line (default: 30)'
 complete -c spacestream -n '__fish_spacestream_after serve' -l idle-timeout -x -d 'longest wait for a request, or for a client to take its answer (default: 60)'
+complete -c spacestream -n '__fish_spacestream_after serve' -l xterm -x -a '(__fish_complete_directories)' -d 'xterm.js for the page (default: /usr/share/space-tools/xterm, if it is there)'
 complete -c spacestream -n '__fish_spacestream_after serve' -l agent -r -F -d 'ask this signer for capabilities, instead of holding the key'
 complete -c spacestream -n '__fish_spacestream_after serve' -l key -s k -r -F -d 'the signing key (default: [keys] secret)'
 complete -c spacestream -n '__fish_spacestream_after serve' -l passphrase-file -r -F -d 'the key\'s passphrase'

@@ -122,9 +122,7 @@ check_processes() {
 		take reason "$line"
 		reason=$REPLY
 		take message "$line" || :
-		# The first check that failed is often called as the reason is.
-		local why=${REPLY#"$reason: "}
-		[[ $why == "$reason: "* ]] || why=$REPLY
+		local why=$REPLY
 		case $reason:$why in
 		evidence-unavailable:*) warn processes "$sandbox: $why" "spacebridge attest --sandbox $sandbox$config_words" ;;
 		vmm-* | *": vmm-"*)

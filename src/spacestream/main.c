@@ -60,6 +60,9 @@ static const struct sp_option SERVE[] = {
     {"idle-timeout", 0, SP_OPTION_NUMBER, "SECONDS",
 	"longest wait for a request, or for a client to take its answer (default: 60)", NULL,
 	false},
+    {"xterm", 0, SP_OPTION_DIRECTORY, "DIR",
+	"xterm.js for the page (default: /usr/share/space-tools/xterm, if it is there)", NULL,
+	false},
     SP_PATH_FLAGS,
     {0},
 };

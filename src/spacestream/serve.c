@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "base/io.h"
 #include "record/reason.h"
+#include "spacestream/serve_page.h"
 #include "spacestream/verbs.h"
 #include "stream/upgrade.h"
 
@@ -77,6 +78,8 @@ static int run(struct server *server, struct sp_err *err)
 	if (!bad && server->setup.audit)
 		sp_audit_attach(server->setup.audit, server->loop);
 	if (!bad)
+		bad = page_new(sp_cli_text(server->cli, "xterm"), &server->page, err);
+	if (!bad)
 		bad = serve_listen(server, err);
 	if (!bad)
 		bad = sp_service_on_change(
@@ -106,6 +109,7 @@ int spacestream_serve(struct sp_cli *cli)
 	bad = run(server, &err);
 	while (!TAILQ_EMPTY(&server->webs))
 		web_free(TAILQ_FIRST(&server->webs));
+	page_free(server->page);
 	sp_tls_free(server->tls);
 	sp_client_setup_done(&server->setup);
 	sp_service_free(server->service);

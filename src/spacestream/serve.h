@@ -54,6 +54,7 @@ struct server {
 	struct sp_tls *tls; /* NULL: plain */
 	const char *tls_cert, *tls_key;
 	struct sp_client_setup setup;
+	struct page *page;
 	int64_t inflight;    /* operations of one caller at once */
 	int64_t open;        /* streams of one caller at once */
 	int64_t whole, idle; /* seconds */
@@ -207,6 +208,9 @@ void web_put(struct web *web, const char *bytes, size_t size);
 /* A whole answer; `body` is as it goes out. `more` are further lines of its head, or "". */
 void web_answer(
     struct web *web, int status, const char *type, const char *more, const char *body, size_t size);
+
+/* The head alone, of an answer of this size. */
+void web_answer_head(struct web *web, int status, const char *type, const char *more, size_t size);
 
 /* The head of an answer that is lines, and one of them; and their end. */
 void web_answer_lines(struct web *web);

@@ -122,7 +122,7 @@ void web_put(struct web *web, const char *bytes, size_t size)
 
 static void put_head(struct web *web, int status, const char *type, const char *more)
 {
-	char head[512];
+	char head[1024];
 	int size = snprintf(head, sizeof(head),
 	    "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n"
 	    "X-Content-Type-Options: nosniff\r\n%s%s\r\n",
@@ -133,13 +133,18 @@ static void put_head(struct web *web, int status, const char *type, const char *
 	web_put(web, head, (size_t)size);
 }
 
+void web_answer_head(struct web *web, int status, const char *type, const char *more, size_t size)
+{
+	char lines[640];
+
+	(void)snprintf(lines, sizeof(lines), "Content-Length: %zu\r\n%.560s", size, more);
+	put_head(web, status, type, lines);
+}
+
 void web_answer(
     struct web *web, int status, const char *type, const char *more, const char *body, size_t size)
 {
-	char lines[256];
-
-	(void)snprintf(lines, sizeof(lines), "Content-Length: %zu\r\n%.200s", size, more);
-	put_head(web, status, type, lines);
+	web_answer_head(web, status, type, more, size);
 	if (!web->no_body)
 		web_put(web, body, size);
 }

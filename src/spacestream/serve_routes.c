@@ -3,6 +3,7 @@
 #include "base/util.h"
 #include "record/result.h"
 #include "spacestream/serve.h"
+#include "spacestream/serve_page.h"
 
 static void serve_healthz(void *context, const struct sp_asked *asked)
 {
@@ -24,6 +25,8 @@ static const struct sp_target_row ROWS[] = {
     {"/v1/sandboxes/{id}/watch", GET, serve_watch},
     {"/healthz", GET | HEAD, serve_healthz},
     {"/metrics", GET | HEAD, serve_metrics},
+    {"/", GET | HEAD, serve_page},
+    {"/page/{name}", GET | HEAD, serve_page},
 };
 
 static void refuse(struct web *web, uint64_t allowed)

@@ -188,7 +188,7 @@ says() {
 
 @test "what is not asked as it must be has a status of its own" {
 	up
-	says 404 'there is nothing here' http://x/
+	says 404 'there is nothing here' http://x/v1
 	says 404 'there is nothing here' http://x/v1/ops/
 	says 404 'there is nothing here' --path-as-is http://x/v1/../v1/ops -d "$PING"
 	says 405 'POST here' http://x/v1/ops

@@ -1,4 +1,5 @@
-/* An inotify watch on each directory that the path goes through, and one on the path itself. */
+/* An inotify watch on each directory that the path goes through, and one on the path itself; or a
+ * look at the path, now and again. */
 #include "net/watch.h"
 
 #include <errno.h>
@@ -9,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/util.h"
 
 #define SETTLE    0.02 /* a burst of file events makes one call */
+#define LOOK      0.08 /* how often, where no event tells */
 #define STEPS_MAX 32   /* of a deeper path the last ones */
 #define ENTRY_EVENTS                                                                               \
 	(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_ATTRIB)
@@ -25,10 +28,15 @@ struct step {
 	size_t name_length;
 };
 
+/* The path itself, where it leads, and its directory, as they were seen. All zero: not there. */
+enum { LINK, TARGET, DIRECTORY, SIGHTS };
+
 struct sp_watch {
 	struct ev_loop *loop;
 	ev_io events;
-	ev_timer settle;
+	ev_timer settle, look;
+	struct stat seen[SIGHTS];
+	bool just_changed;
 	void (*changed)(void *context);
 	void *context;
 	int fd, own_wd;
@@ -73,22 +81,87 @@ static void replace(struct sp_watch *watch, int *wd, int now)
 		(void)inotify_rm_watch(watch->fd, before);
 }
 
+/* The directory that a step's name is in. */
+static void directory_of(const struct sp_watch *watch, const struct step *step, char ret[PATH_MAX])
+{
+	if (step->directory_length > 0)
+		(void)snprintf(ret, PATH_MAX, "%.*s", (int)step->directory_length, watch->path);
+	else
+		(void)strcpy(ret, ".");
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
+	       memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
+}
+
+/* Has anything changed since the last look? */
+static bool look(struct sp_watch *watch)
+{
+	char directory[PATH_MAX] = "/";
+	struct stat now[SIGHTS] = {0};
+	bool changed = false;
+
+	if (watch->count > 0)
+		directory_of(watch, &watch->steps[watch->count - 1], directory);
+	if (lstat(watch->path, &now[LINK]) < 0)
+		memset(&now[LINK], 0, sizeof(*now));
+	if (stat(watch->path, &now[TARGET]) < 0)
+		memset(&now[TARGET], 0, sizeof(*now));
+	if (stat(directory, &now[DIRECTORY]) < 0)
+		memset(&now[DIRECTORY], 0, sizeof(*now));
+	for (int i = 0; i < SIGHTS; i++) {
+		changed |= !is_same(&now[i], &watch->seen[i]);
+		watch->seen[i] = now[i];
+	}
+	return changed;
+}
+
+/* What changed twice within a tick of the file system's clock looks the same after the second time,
+ * so that the turn after a change counts as one, too. */
+static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct sp_watch *watch = watcher->data;
+	bool before = watch->just_changed;
+
+	(void)loop;
+	(void)events;
+	watch->just_changed = look(watch);
+	if (watch->just_changed || before)
+		watch->changed(watch->context);
+}
+
+/* From now on it is looked at. */
+static void start_looking(struct sp_watch *watch)
+{
+	if (ev_is_active(&watch->look))
+		return;
+	(void)look(watch);
+	watch->just_changed = true;
+	ev_timer_again(watch->loop, &watch->look);
+}
+
+/* Watches a place; what is not there yet is no fault, but a user's watches are counted, too. */
+static void arm_one(struct sp_watch *watch, int *wd, const char *path, uint32_t mask)
+{
+	int now = inotify_add_watch(watch->fd, path, mask);
+
+	if (now < 0 && (errno == ENOSPC || errno == ENOMEM))
+		start_looking(watch);
+	replace(watch, wd, now);
+}
+
 static void arm(struct sp_watch *watch)
 {
 	char directory[PATH_MAX];
 
 	for (unsigned i = 0; i < watch->count; i++) {
-		struct step *step = &watch->steps[i];
-		if (step->directory_length > 0)
-			(void)snprintf(directory, sizeof(directory), "%.*s",
-			    (int)step->directory_length, watch->path);
-		else
-			(void)strcpy(directory, ".");
-		replace(watch, &step->wd,
-		    inotify_add_watch(watch->fd, directory, ENTRY_EVENTS | IN_ONLYDIR));
+		directory_of(watch, &watch->steps[i], directory);
+		arm_one(watch, &watch->steps[i].wd, directory, ENTRY_EVENTS | IN_ONLYDIR);
 	}
-	replace(watch, &watch->own_wd,
-	    inotify_add_watch(watch->fd, watch->path, ENTRY_EVENTS | IN_MODIFY));
+	arm_one(watch, &watch->own_wd, watch->path, ENTRY_EVENTS | IN_MODIFY);
 }
 
 /* In the path's own directory every name counts: a symlink there may lead over its neighbour. */
@@ -154,18 +227,18 @@ int sp_watch_new(struct ev_loop *loop, const char *path, void (*changed)(void *c
 	watch->changed = changed;
 	watch->context = context;
 	watch->own_wd = -1;
-	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (watch->fd < 0) {
-		int bad = sp_fail_errno(err, "%s: watch", path);
-		free(watch);
-		return bad;
-	}
 	find_steps(watch);
+	watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	ev_io_init(&watch->events, on_events, watch->fd, EV_READ);
 	ev_timer_init(&watch->settle, on_settled, SETTLE, 0.);
-	watch->events.data = watch->settle.data = watch;
-	arm(watch);
-	ev_io_start(loop, &watch->events);
+	ev_timer_init(&watch->look, on_look, LOOK, LOOK);
+	watch->events.data = watch->settle.data = watch->look.data = watch;
+	if (watch->fd >= 0) {
+		arm(watch);
+		ev_io_start(loop, &watch->events);
+	} else {
+		start_looking(watch);
+	}
 	*ret = watch;
 	return 0;
 }
@@ -176,6 +249,7 @@ void sp_watch_free(struct sp_watch *watch)
 		return;
 	ev_io_stop(watch->loop, &watch->events);
 	ev_timer_stop(watch->loop, &watch->settle);
+	ev_timer_stop(watch->loop, &watch->look);
 	sp_fd_close(&watch->fd);
 	free(watch);
 }

@@ -1,7 +1,7 @@
 /*
  * Takes facilities of the kernel away from a program: $SP_LACK is a list, separated by commas, of
  * pidfd_open, peerpidfd, pidfs, pagemap, sockdiag, diagpeer, cookie, proc, getfd, netns, openat2,
- * unixfile. Each then fails as it does on a kernel, or with rights, that do not have it.
+ * unixfile, inotify. Each then fails as it does on a kernel, or with rights, that do not have it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <linux/sockios.h>
 #include <linux/un.h>
 #include <linux/unix_diag.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -62,6 +63,15 @@ int pidfd_getfd(int pidfd, int number, unsigned flags)
 
 	*(void **)&real = REAL(pidfd_getfd);
 	return lacks("getfd") ? fail(EPERM) : real(pidfd, number, flags);
+}
+
+/* As when this user has no instance left. */
+int inotify_init1(int flags)
+{
+	int (*real)(int);
+
+	*(void **)&real = REAL(inotify_init1);
+	return lacks("inotify") ? fail(EMFILE) : real(flags);
 }
 
 int ioctl(int fd, unsigned long request, ...)

@@ -115,7 +115,8 @@ enum sp_reason sp_attest_held(struct sp_attestation *attestation, struct sp_repo
 bool sp_attest_ended(const struct sp_attestation *attestation)
 {
 	/* Not POLLRDHUP: a peer that has only ended its direction still has a socket to judge. */
-	return attestation && sp_poll_one(attestation->fd, 0, 0) > 0;
+	return attestation &&
+	       (attestation->judged.sight.own.ended || sp_poll_one(attestation->fd, 0, 0) > 0);
 }
 
 enum sp_reason sp_attest_alive(struct sp_attestation *attestation, struct sp_report *report)

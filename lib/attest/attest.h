@@ -168,13 +168,22 @@ struct sp_onward {
 	int vmm_fd; /* the VMM's descriptor of the other end */
 };
 
+/* What became of that connection meanwhile. */
+enum sp_onward_end {
+	SP_ONWARD_STANDS,
+	SP_ONWARD_ENDED, /* the bridge had it, and it has ended */
+	SP_ONWARD_GONE,  /* nobody has such a socket: it has ended, or the bridge made it up */
+};
+
 /*
  * The connection behind the bridge ends in the recorded VMM's hands. The reasons
  * are those of the VMM's own checks; SP_REASON_LISTENER_OWNER also when the bridge holds no such
- * socket there.
+ * socket there. *ret_end (may be NULL): of one that has ended nothing can be known any more, as of
+ * sp_attest_accepted, which is `transport` rather than a denial.
  */
 enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_onward *onward,
-    const json_t *vmm, enum sp_level min_level, struct sp_report *report);
+    const json_t *vmm, enum sp_level min_level, struct sp_report *report,
+    enum sp_onward_end *ret_end);
 
 /*
  * The same with the VMM looked at before its bridge has told where: what can be known by then is,
@@ -183,7 +192,7 @@ enum sp_reason sp_attest_onward(struct sp_attestation *bridge, const struct sp_o
  */
 struct sp_attestation *sp_attest_onward_begin(const json_t *vmm, enum sp_level min_level);
 enum sp_reason sp_attest_onward_end(struct sp_attestation *begun, struct sp_attestation *bridge,
-    const struct sp_onward *onward, struct sp_report *report);
+    const struct sp_onward *onward, struct sp_report *report, enum sp_onward_end *ret_end);
 
 /*
  * The reverse direction: the peer of an accepted connection is a live process of one of these uids

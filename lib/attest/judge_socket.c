@@ -140,6 +140,10 @@ enum sp_verdict sp_judge_peer_held(const struct sp_case *judged, struct sp_words
 
 	sp_words_expect(
 	    words, "pid %d holds socket %u", (int)sight->process.pid, sight->peer.socket.inode);
+	if (sight->held.code == -ENOENT && sight->own.ended) {
+		sp_words_see(words, "the connection has ended");
+		return SP_VERDICT_UNKNOWN;
+	}
 	if (sight->held.code == -ENOENT) {
 		sp_words_see(words, "another process accepted the connection");
 		return SP_VERDICT_WRONG;

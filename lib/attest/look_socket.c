@@ -107,34 +107,48 @@ void sp_look_peer_process(struct sp_attestation *attestation)
 		sight->peer_process.pidfs = info.st_ino;
 }
 
-void sp_look_peer_socket(struct sp_attestation *attestation)
+/* Our own end as it is now. `ended`: its peer has gone. */
+static void look_own(struct sp_attestation *attestation)
 {
 	struct sp_sight *sight = &attestation->judged.sight;
+	bool held = attestation->fd >= 0; /* else it is a bridge's, which may close it any time */
 	int bad = sp_sockdiag_find(attestation->netlink, sight->own.inode, &sight->own.socket);
 
-	/* Our own end is there, for we hold it: not finding it is a fault of the look-up. */
-	sight->own.code = bad == -ENOENT ? -EPROTO : bad;
-	sight->own.ended = false;
-	if (bad)
+	sight->own.ended = bad == -ENOENT && !held;
+	/* What we hold is there: not finding it is a fault of the look-up. */
+	sight->own.code = bad == -ENOENT ? (held ? -EPROTO : 0) : bad;
+	if (bad || sight->own.socket.peer != 0)
 		return;
 	/* A peer that has gone shows no inode either, but says nothing about who it was. It loses
 	 * its inode a moment before we are told of its end, and may be preempted in between. Of a
 	 * bridge's connection, which we do not hold, nobody tells us; but it was accepted once, or
 	 * the bridge would not have said so. */
-	if (sight->own.socket.peer == 0)
-		sight->own.ended =
-		    attestation->fd < 0 || sp_poll_one(attestation->fd, 0, ENDING_MS) > 0;
-	else
-		sight->peer.code = sp_sockdiag_find(
-		    attestation->netlink, sight->own.socket.peer, &sight->peer.socket);
+	sight->own.ended = !held || sp_poll_one(attestation->fd, 0, ENDING_MS) > 0;
 }
 
+void sp_look_peer_socket(struct sp_attestation *attestation)
+{
+	struct sp_sight *sight = &attestation->judged.sight;
+
+	look_own(attestation);
+	if (sight->own.code || sight->own.ended || sight->own.socket.peer == 0)
+		return;
+	sight->peer.code =
+	    sp_sockdiag_find(attestation->netlink, sight->own.socket.peer, &sight->peer.socket);
+	/* It may have gone between the two looks. */
+	if (sight->peer.code == -ENOENT)
+		look_own(attestation);
+}
+
+/* Who closed it holds it no more: that is no sign of another who has it. */
 void sp_look_peer_held(struct sp_attestation *attestation)
 {
 	struct sp_sight *sight = &attestation->judged.sight;
 
 	sight->held.code = sp_descriptor_find(&attestation->process, sight->peer.socket.inode,
 	    sight->held.number, SP_DESCRIPTOR_ACCEPTED, &sight->held.number);
+	if (sight->held.code == -ENOENT && attestation->netlink >= 0)
+		look_own(attestation);
 }
 
 /* A copy of its descriptor answers at once, however many sockets there are. */

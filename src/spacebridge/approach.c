@@ -39,7 +39,7 @@ static void check_accepted(struct approach *approach)
 
 	/* A VMM says OK, and then ends the connection, for a guest that does not listen: there is
 	 * no socket left to look at then, which is no evidence against it. */
-	if (ended(approach)) {
+	if (ended(approach) || (reason && sp_attest_ended(approach->attestation))) {
 		approach_fail(approach, SP_ERROR_TRANSPORT,
 		    "the VMM ended the connection right behind OK: does the guest's agent run?");
 		return;

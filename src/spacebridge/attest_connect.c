@@ -89,7 +89,7 @@ static enum sp_reason judge_greeting(struct sp_attestation *bridge, int code, co
 	if (!sp_greeting_onward(&greeting, &onward))
 		return tell(report, "bridge-onward", SP_REASON_LISTENER_OWNER,
 		    "a descriptor and its socket", "numbers that no socket has", start);
-	return sp_attest_onward(bridge, &onward, target->vmm, target->min_level, report);
+	return sp_attest_onward(bridge, &onward, target->vmm, target->min_level, report, NULL);
 }
 
 enum sp_reason attest_connect_bridge(const struct attest_target *target, struct sp_report *report)

@@ -11,6 +11,7 @@
 
 #define LINKS_MAX 4096
 #define RETRY     0.001 /* seconds between looks at a pending change */
+#define DOUBT     1.    /* in which what ended behind a bridge ends before it, too */
 
 static void stop_watchers(struct link *link)
 {
@@ -21,6 +22,7 @@ static void stop_watchers(struct link *link)
 	ev_io_stop(loop, &link->exited);
 	ev_timer_stop(loop, &link->limit);
 	ev_timer_stop(loop, &link->retry);
+	ev_timer_stop(loop, &link->doubt);
 	(void)ev_clear_pending(loop, &link->pump);
 }
 
@@ -106,6 +108,7 @@ void link_free_now(struct link *link)
 		sp_line_reader_done(&link->reader);
 	json_decref(link->vmm);
 	free(link->late);
+	free(link->doubts);
 	free(link);
 }
 
@@ -203,6 +206,31 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 			       .words = "the bridge did not say in time whether it is ready"});
 }
 
+static void on_doubt(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct link *link = watcher->data;
+
+	(void)loop;
+	(void)events;
+	link_close(link, &(struct link_end){.outcome = LINK_REFUSED,
+			     .reason = link->doubted,
+			     .hop = LINK_HOP,
+			     .words = link->doubts});
+}
+
+void link_doubt(struct link *link, enum sp_reason reason, const struct sp_report *report)
+{
+	char words[SP_ERR_MAX] = "";
+
+	sp_report_words(report, words, sizeof(words));
+	link->doubts = strdup(words);
+	link->doubted = reason;
+	if (link->doubts)
+		ev_timer_start(link->set->options.loop, &link->doubt);
+	else
+		link_refuse(link, reason, LINK_HOP, report);
+}
+
 static void init_watchers(struct link *link)
 {
 	ev_init(&link->readable, on_readable);
@@ -210,13 +238,15 @@ static void init_watchers(struct link *link)
 	ev_init(&link->exited, on_exited);
 	ev_timer_init(&link->limit, on_limit, link->set->options.connect_timeout_ms / 1000., 0.);
 	ev_timer_init(&link->retry, on_retry, RETRY, 0.);
+	ev_timer_init(&link->doubt, on_doubt, DOUBT, 0.);
 	ev_prepare_init(&link->pump, on_pump);
 	ev_prepare_init(&link->finish, on_finish);
 	/* After all lines of a turn have been read: many requests make one write. */
 	ev_set_priority(&link->pump, EV_MINPRI);
 	ev_set_priority(&link->finish, EV_MINPRI);
 	link->readable.data = link->writable.data = link->exited.data = link;
-	link->limit.data = link->retry.data = link->pump.data = link->finish.data = link;
+	link->limit.data = link->retry.data = link->doubt.data = link->pump.data =
+	    link->finish.data = link;
 }
 
 static struct link *make(struct link_set *set, const struct sp_record *record)

@@ -179,8 +179,8 @@ static void take_answer(struct link *link, const char *line, size_t size)
 	sp_answer_done(&answer);
 }
 
-static enum sp_reason prove_onward(
-    struct link *link, const struct sp_greeting *greeting, struct sp_report *report)
+static enum sp_reason prove_onward(struct link *link, const struct sp_greeting *greeting,
+    struct sp_report *report, enum sp_onward_end *ret_end)
 {
 	struct sp_attestation *begun = sp_steal(&link->onward);
 	struct sp_onward onward;
@@ -189,15 +189,15 @@ static enum sp_reason prove_onward(
 		sp_attest_close(begun);
 		return SP_REASON_LISTENER_OWNER;
 	}
-	return begun ? sp_attest_onward_end(begun, link->attestation, &onward, report)
+	return begun ? sp_attest_onward_end(begun, link->attestation, &onward, report, ret_end)
 		     : sp_attest_onward(link->attestation, &onward, link->vmm,
-			   link->set->options.min_level, report);
+			   link->set->options.min_level, report, ret_end);
 }
 
 /* Steps 5 and 6, and for what is ready also that the bridge's own connection ends in the recorded
- * VMM; 8 at the end. */
-static enum sp_reason prove(
-    struct link *link, const struct sp_greeting *greeting, struct sp_report *report)
+ * VMM; 8 at the end. *ret_end: what became of one of the two meanwhile. */
+static enum sp_reason prove(struct link *link, const struct sp_greeting *greeting,
+    struct sp_report *report, enum sp_onward_end *ret_end)
 {
 	bool ready = greeting->kind == SP_GREETING_READY;
 	enum sp_reason reason;
@@ -205,17 +205,25 @@ static enum sp_reason prove(
 	if (ready)
 		sp_attest_hint(link->attestation, (int)greeting->fd);
 	reason = sp_attest_accepted(link->attestation, report);
+	*ret_end =
+	    reason && sp_attest_ended(link->attestation) ? SP_ONWARD_ENDED : SP_ONWARD_STANDS;
 	if (!reason && ready)
-		reason = prove_onward(link, greeting, report);
+		reason = prove_onward(link, greeting, report, ret_end);
 	return reason ? reason : sp_attest_alive(link->attestation, report);
 }
 
+/* Of what is no more there is no evidence, which is none against it: whoever asks may ask again. */
 static bool is_proven(struct link *link, const struct sp_greeting *greeting)
 {
 	struct sp_report report = {.failed_only = true};
-	enum sp_reason reason = prove(link, greeting, &report);
+	enum sp_onward_end end = SP_ONWARD_STANDS;
+	enum sp_reason reason = prove(link, greeting, &report, &end);
 
-	if (reason)
+	if (reason == SP_REASON_EVIDENCE_UNAVAILABLE && end == SP_ONWARD_ENDED)
+		link_lose(link, "the connection ended before the bridge was proven");
+	else if (reason == SP_REASON_LISTENER_OWNER && end == SP_ONWARD_GONE)
+		link_doubt(link, reason, &report);
+	else if (reason)
 		link_refuse(link, reason, LINK_HOP, &report);
 	sp_report_done(&report);
 	return !reason;
@@ -272,10 +280,11 @@ static void read_greeting(struct link *link)
 	size_t size;
 	int got = sp_line_next(&link->reader, &line, &size);
 
-	if (got == 1)
+	if (got == 1 && !link->doubts)
 		take_line(link, line, size);
-	else if (got != -EAGAIN)
-		link_lose(link, "the bridge ended before it said that it is ready");
+	else if (got != 1 && got != -EAGAIN)
+		link_lose(link, link->doubts ? "the bridge ended before it was proven"
+					     : "the bridge ended before it said that it is ready");
 }
 
 static void read_lines(struct link *link)

@@ -29,13 +29,15 @@ struct link {
 	json_t *vmm; /* what the bridge must be connected to, as recorded; NULL: nothing is */
 	int fd;      /* the attestation's */
 	ev_io readable, writable, exited;
-	ev_timer limit, retry;
+	ev_timer limit, retry, doubt;
 	ev_prepare pump, finish; /* never started: fed to the loop as events */
 	struct sp_line_reader reader;
 	struct link_items waiting, sent;
 	uint64_t *late; /* numbers whose answers are thrown away; heap, NULL: none yet */
 	unsigned late_count, seconds;
 	int64_t paused_since, used_at; /* monotonic milliseconds; 0: not paused */
+	char *doubts;                  /* why it is about to be refused; heap, NULL: it is not */
+	enum sp_reason doubted;
 	struct link_end end;
 	char words[SP_ERR_MAX];
 };
@@ -83,6 +85,8 @@ void link_close(struct link *link, const struct link_end *end);
 void link_lose(struct link *link, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void link_refuse(
     struct link *link, enum sp_reason reason, const char *hop, const struct sp_report *report);
+/* Refuses it in a moment, unless it ends before: then what was seen was its end. */
+void link_doubt(struct link *link, enum sp_reason reason, const struct sp_report *report);
 void link_free_now(struct link *link);
 
 /* Looks at the page: 1 when this link's epoch is in force (and *ret_view is set), 0 when a change

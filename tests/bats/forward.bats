@@ -249,6 +249,25 @@ teardown() {
 	bridge_got 0
 }
 
+@test "a bridge that ends while it is being proven is no denial, nor is one whose VMM does" {
+	make_worker
+	start_bridge --part
+	install
+	start_manager
+	run tell < <(wire a file.read "$(mint 'file.*')")
+	assert_error a transport false
+	stop bridge
+	stop vmm
+	rm -f "$W/run"/{vmm,bridge}.sock
+	start vmm "$FIXTURES/bridge" --listen "$W/run/vmm.sock" --greeting OK --part
+	start_bridge
+	ROUTE=$(jq -c '.execution = 8' <<<"$ROUTE")
+	install
+	run tell < <(wire a file.read "$(mint 'file.*' --execution 8)")
+	assert_error a transport false
+	bridge_got 0
+}
+
 @test "an impostor at the bridge's path gets no byte" {
 	worker
 	# The inode stays taken; with it free again an impostor may get it, and is told by its pid.

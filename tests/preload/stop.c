@@ -1,7 +1,8 @@
 /*
  * Stops a program at one point of an attestation, so that a test can act in the middle of it: at
  * $SP_STOP_AT ("connect": about to connect to a socket that was judged; "getfd": about to copy the
- * listener of a process, everything before it proven; "image": about to look at an mm pin), the
+ * listener of a process, everything before it proven; "image": about to look at an mm pin;
+ * "socket": about to look a socket up; "held": about to look at a descriptor of a process), the
  * $SP_STOP_COUNT-th time it gets there (default 1), a line is written to the FIFO $SP_STOP_TELL,
  * then the FIFO $SP_STOP_GO is read. Once a process.
  */
@@ -54,6 +55,29 @@ int pidfd_getfd(int pidfd, int number, unsigned flags)
 	*(void **)&real = dlsym(RTLD_NEXT, "pidfd_getfd");
 	stop_at("getfd");
 	return real(pidfd, number, flags);
+}
+
+/* What is asked of the kernel about sockets has a netlink header. */
+ssize_t send(int fd, const void *bytes, size_t size, int flags)
+{
+	ssize_t (*real)(int, const void *, size_t, int);
+	int domain = 0;
+	socklen_t room = sizeof(domain);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "send");
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &room) == 0 && domain == AF_NETLINK)
+		stop_at("socket");
+	return real(fd, bytes, size, flags);
+}
+
+ssize_t readlinkat(int at, const char *restrict path, char *restrict room, size_t size)
+{
+	ssize_t (*real)(int, const char *, char *, size_t);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "readlinkat");
+	if (strncmp(path, "fd/", 3) == 0)
+		stop_at("held");
+	return real(at, path, room, size);
 }
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t at)

@@ -150,7 +150,7 @@ $(BUILD)/lab: $(LAB_OBJECTS) $(BUILD)/libspace.a
 lab: $(BUILD)/lab
 	@$(BUILD)/lab run
 
-# A script's are made of its help.
+# Those of scripts and of the guest's agent are made of their help.
 SCRIPT_COMPLETIONS := $(BUILD)/script-completions
 SCRIPT_COMPLETIONS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/script-completions/*.c)))
 $(SCRIPT_COMPLETIONS): $(SCRIPT_COMPLETIONS_OBJECTS) $(BUILD)/libspace.a
@@ -160,10 +160,11 @@ completions: all $(SCRIPT_COMPLETIONS)
 		$(BUILD)/bin/$$t completions bash >completions/$$t.bash && \
 		$(BUILD)/bin/$$t completions zsh >completions/_$$t && \
 		$(BUILD)/bin/$$t completions fish >completions/$$t.fish || exit 1; done
-	$(Q)for s in $(SCRIPTS); do \
-		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s bash >completions/$$s.bash && \
-		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s zsh >completions/_$$s && \
-		bin/$$s --help | $(SCRIPT_COMPLETIONS) $$s fish >completions/$$s.fish || exit 1; done
+	$(Q)for p in $(SCRIPTS:%=bin/%) $(GUEST_STATIC); do \
+		n=$${p##*/}; \
+		$$p --help | $(SCRIPT_COMPLETIONS) $$n bash >completions/$$n.bash && \
+		$$p --help | $(SCRIPT_COMPLETIONS) $$n zsh >completions/_$$n && \
+		$$p --help | $(SCRIPT_COMPLETIONS) $$n fish >completions/$$n.fish || exit 1; done
 
 # The README's pictures: what a terminal shows, of the demo's scenes 3 to 7 and of an `explain`.
 captures: all fixtures
@@ -205,10 +206,11 @@ asan:
 	$(Q)$(MAKE) SANITIZE=address,undefined all fixtures unit
 
 # What `install` brings and `uninstall` takes away again, without the prefix.
+COMPLETED = $(TOOLS) $(SCRIPTS) $(notdir $(GUEST_STATIC))
 MAN_PAGES := $(sort $(wildcard man/*.[1-8]))
 INSTALLED = $(addprefix $(PREFIX)/bin/,$(TOOLS) $(SCRIPTS) $(notdir $(GUEST_STATIC))) \
 	$(foreach p,$(MAN_PAGES),$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))) \
-	$(foreach t,$(TOOLS) $(SCRIPTS),$(PREFIX)/share/bash-completion/completions/$(t) $(ZSHDIR)/_$(t) \
+	$(foreach t,$(COMPLETED),$(PREFIX)/share/bash-completion/completions/$(t) $(ZSHDIR)/_$(t) \
 		$(PREFIX)/share/fish/vendor_completions.d/$(t).fish) \
 	$(PARTS:lib/%=$(PARTSDIR)/%) \
 	$(UNITS:%=$(UNITDIR)/%) $(SYSUSERSDIR)/space.conf $(SYSUSERSDIR)/space-guest.conf $(TMPFILESDIR)/space.conf \
@@ -222,7 +224,7 @@ install: all
 	@# It goes into guests, so it is to be small.
 	$(if $(GUEST_STATIC),install -m 755 -s --strip-program=$(STRIP) $(GUEST_STATIC) $(DESTDIR)$(PREFIX)/bin)
 	for p in $(MAN_PAGES); do install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/ || exit 1; done
-	for t in $(TOOLS) $(SCRIPTS); do \
+	for t in $(COMPLETED); do \
 		install -m 644 completions/$$t.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t && \
 		install -m 644 completions/_$$t $(DESTDIR)$(ZSHDIR)/_$$t && \
 		install -m 644 completions/$$t.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/$$t.fish || exit 1; done

@@ -58,7 +58,7 @@ offered() {
 		run -0 diff "$completions/_$tool" <("$tool" completions zsh)
 		run -0 diff "$completions/$tool.fish" <("$tool" completions fish)
 	done
-	for script in $SCRIPTS $ROLES; do
+	for script in $SCRIPTS $ROLES $STATIC; do
 		made() { "$script" --help | "$ROOT/build/script-completions" "$script" "$1"; }
 		run -0 diff "$completions/$script.bash" <(made bash)
 		run -0 diff "$completions/_$script" <(made zsh)
@@ -67,7 +67,7 @@ offered() {
 }
 
 @test "there are completions for each tool and each installed script, and no others" {
-	for tool in $TOOLS $SCRIPTS $ROLES; do
+	for tool in $TOOLS $SCRIPTS $ROLES spaced-guest-static; do
 		printf '%s\n' "_$tool" "$tool.bash" "$tool.fish"
 	done | sort >wanted
 	run -0 diff wanted <(find "$completions" -type f -printf '%f\n' | sort)
@@ -132,6 +132,8 @@ all_options() {
 	END
 	assert_equal "$(zsh_offers 'netgtw --' | sort)" "$(options spacebridge gateway | sed 's/^/--/' | sort)"
 	offered 'netgtw --color a' always auto
+	[ -n "$STATIC" ] || return 0
+	offered 'spaced-guest-static --max' --max-sessions --max-tree-mib --max-tree-entries
 }
 
 @test "a script's verbs, its options' choices and sandboxes from the store are offered" {

@@ -459,14 +459,27 @@ gone() { timeout 60 cat "$1" >/dev/null; }
 	assert_json '.result.stdout.text == "static\n"'
 	run spaced-guest-static --listen nowhere
 	assert_failure 2
-	run spaced-guest-static --max-sessions 0
-	assert_failure 2
-	run spaced-guest-static --version
-	assert_success
+	run -2 spaced-guest-static --max-sessions 0
+	assert_output $'spaced-guest-static: --max-sessions: `0` is not a whole number from 1 to 4096\ntry: spaced-guest-static --help'
+	run -0 spaced-guest-static --version
+	assert_output "spaced-guest-static $(spacebridge -V | cut -d ' ' -f 2)"
+	run -2 spaced-guest-static --lisetn=x
+	assert_line -n 0 'spaced-guest-static: unknown option --lisetn; did you mean --listen?'
+	run -2 spaced-guest-static --xyzzy-plugh
+	assert_line -n 0 'spaced-guest-static: unknown option --xyzzy-plugh'
+	run -2 spaced-guest-static -x
+	assert_line -n 0 'spaced-guest-static: unknown option -x'
+	run -2 spaced-guest-static --root
+	assert_line -n 0 'spaced-guest-static: --root wants a value (DIR)'
+	run -2 spaced-guest-static --help=all
+	assert_line -n 0 'spaced-guest-static: --help takes no value'
+	run -2 spaced-guest-static somewhere
+	assert_line -n 0 'spaced-guest-static: `somewhere`: no argument is taken'
+	run -1 bash -c 'spaced-guest-static --help >/dev/full'
 	# What it takes, what it says that it takes, and what its page says.
 	run spaced-guest-static --max-tree-mib 0
 	assert_failure 2
-	run diff <(spaced-guest-static --help | grep -o -- '--[a-z-]*' | sort) \
+	run diff <(spaced-guest-static --help | sed -n '/^examples:$/q; s/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' | grep -vx -e --help -e --version | sort) \
 		<(sed -n '/^\.Bl/,/^\.El/s/^\.It Fl.* -\([a-z-]*\).*/--\1/p' "$ROOT/man/spaced-guest-static.1" | sort | grep -vx -e --help -e --version)
 	assert_output ''
 }

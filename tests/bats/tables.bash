@@ -6,6 +6,8 @@ TOOLS='spacecap spaceid spacerouted spacebridge spacestream'
 # Those scripts that are a table themselves; the roles' words are spacebridge's.
 SCRIPTS='sandbox node-api space-doctor space-keys'
 ROLES='sbx-manager spaced-host spaced-guest netgtw'
+# The agent without libraries, where the build has it.
+STATIC=$([ -z "${SANITIZE:-}" ] && echo spaced-guest-static) || :
 
 # verbs TOOL: its verbs, a line each; some are two words.
 verbs() {

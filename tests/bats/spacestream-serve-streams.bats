@@ -551,3 +551,26 @@ replaced 8 9 null'
 	run -0 ws_at /v1/sandboxes/s-42/sessions/none/attach "{ca: \"$WORLD/tls.pem\", headers: {Origin: \"http://127.0.0.1:$port\"}}" rest
 	assert_output --partial '403 '
 }
+
+# LONG=1: 2,000 WebSockets.
+@test "of many WebSockets those whose execution is replaced are opened again, and the others do not notice" {
+	local each=${LONG:+1000}
+	each=${each:-20}
+	world_make
+	printf '%s\n' '[guest]' "max_sessions = $((each + 10))" >>"$WORLD/control.ini"
+	world_vmm one
+	world_vmm two
+	world_activate s-42 7 a one >/dev/null
+	world_activate s-43 7 a two >/dev/null
+	front --streams $((2 * each))
+	timeout 500 node "$ROOT/tests/fixtures/ws-many.cjs" "$AT" "$(<"$WORLD/token")" "$each" "$WORLD/ready" s-42 s-43 \
+		>"$WORLD/said" 2>"$WORLD/errors" 3>&- &
+	local pid=$!
+	eventually test -e "$WORLD/ready"
+	prepare a
+	resume 8 a b
+	exits_with 0 "$pid"
+	assert_equal "$(cat "$WORLD/errors")" ''
+	[ -z "${LONG:-}" ] || echo "# $(cat "$WORLD/said")" >&3
+	assert_equal "$(jq -c 'del(.ms)' "$WORLD/said")" "{\"open\":$((2 * each)),\"replaced\":$each,\"undisturbed\":$each,\"exact\":$((2 * each))}"
+}

@@ -11,10 +11,10 @@
 #include "stream/upgrade.h"
 #include "stream/websocket.h"
 
-#define STREAM_OUT                                                                                 \
-	(64u * 1024u)             /* bytes that wait for a slow client, above which none are taken \
-				   */
-#define STREAM_HELD (64u * 1024u) /* bytes of input that wait for the sandbox */
+/* Bytes that wait for a slow client, above which no output is taken; and of input that wait for the
+ * sandbox. */
+#define STREAM_OUT  (64u * 1024u)
+#define STREAM_HELD (64u * 1024u)
 
 /* Why a WebSocket is closed, besides RFC 6455's codes: 4000 and the status that the same answer has
  * by itself; and this. */

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include "base/util.h"
 
 struct reading {
@@ -196,12 +195,6 @@ static void put_text(struct text *text, const char *words)
 	put(text, words, strlen(words));
 }
 
-static bool named(const struct sp_head_field *field, const char *name)
-{
-	return field->name_size == strlen(name) &&
-	       strncasecmp(field->name, name, field->name_size) == 0;
-}
-
 /* Of the last hop alone; and what counts for a whole origin, which is not this service's own. */
 static bool goes_on(const struct sp_head_field *field)
 {
@@ -214,7 +207,7 @@ static bool goes_on(const struct sp_head_field *field)
 	    "Strict-Transport-Security"};
 
 	for (size_t i = 0; i < SP_COUNT(not_on); i++)
-		if (named(field, not_on[i]))
+		if (sp_head_named(field, not_on[i]))
 			return false;
 	return true;
 }
@@ -230,9 +223,23 @@ static void put_field(struct text *text, const struct sp_head_field *field, cons
 {
 	put(text, field->name, field->name_size);
 	put_text(text, ": ");
-	if ((named(field, "Location") || named(field, "Content-Location")) && is_path(field))
+	if ((sp_head_named(field, "Location") || sp_head_named(field, "Content-Location")) &&
+	    is_path(field))
 		put_text(text, prefix);
 	put(text, field->value, field->value_size);
+	put_text(text, "\r\n");
+}
+
+static void put_switch(struct text *text, const struct sp_response_head *head, const char *protocol)
+{
+	put_text(text, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+	for (unsigned i = 0; protocol && i < head->count; i++)
+		if (sp_head_named(&head->fields[i], "Sec-WebSocket-Protocol"))
+			protocol = NULL;
+	if (!protocol)
+		return;
+	put_text(text, "Sec-WebSocket-Protocol: ");
+	put_text(text, protocol);
 	put_text(text, "\r\n");
 }
 
@@ -240,10 +247,6 @@ static void put_framing(struct text *text, const struct sp_response_head *head, 
 {
 	char line[64];
 
-	if (head->status == 101) {
-		put_text(text, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
-		return;
-	}
 	if (head->has_length && head->status >= 200 && head->status != 204) {
 		(void)snprintf(line, sizeof(line), "Content-Length: %llu\r\n",
 		    (unsigned long long)head->length);
@@ -266,7 +269,10 @@ size_t sp_response_print(const struct sp_response_head *head, const struct sp_re
 	for (unsigned i = 0; i < head->count; i++)
 		if (goes_on(&head->fields[i]))
 			put_field(&out, &head->fields[i], form->prefix);
-	put_framing(&out, head, form->old);
+	if (head->status == 101)
+		put_switch(&out, head, form->protocol);
+	else
+		put_framing(&out, head, form->old);
 	if (head->status >= 200) {
 		put_text(&out, "Content-Security-Policy: sandbox\r\n");
 		if (!form->keep_alive)

@@ -67,9 +67,10 @@ void sp_response_end(struct sp_response *response);
 
 /* For whom a head is written. */
 struct sp_response_form {
-	bool old;           /* HTTP/1.0: no chunks */
-	bool keep_alive;    /* else: Connection: close */
-	const char *prefix; /* before the path of a Location that has no host; "": none */
+	bool old;             /* HTTP/1.0: no chunks */
+	bool keep_alive;      /* else: Connection: close */
+	const char *prefix;   /* before the path of a Location that has no host; "": none */
+	const char *protocol; /* of a switch that names none; NULL: that is as it should be */
 };
 
 /*

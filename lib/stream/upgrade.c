@@ -74,35 +74,53 @@ static int take_token(const char *item, size_t size, struct sp_upgrade *ret, str
 	return 0;
 }
 
+bool sp_upgrade_is_bearer(const char *item, size_t size)
+{
+	size_t prefix = strlen(SP_UPGRADE_BEARER);
+
+	return size > prefix && memcmp(item, SP_UPGRADE_BEARER, prefix) == 0;
+}
+
+bool sp_upgrade_is_ours(const char *item, size_t size)
+{
+	return is(item, size, SP_UPGRADE_PROTOCOL);
+}
+
 static int take_protocols(
     const struct sp_head_field *field, bool *offered, struct sp_upgrade *ret, struct sp_err *err)
 {
 	const char *at = field->value, *item;
-	size_t size, prefix = strlen(SP_UPGRADE_BEARER);
+	size_t size;
 	int code = 0;
 
 	while (!code && at && sp_head_item(&at, field->value + field->value_size, &item, &size)) {
 		*offered = true;
-		if (size > prefix && memcmp(item, SP_UPGRADE_BEARER, prefix) == 0)
+		if (sp_upgrade_is_bearer(item, size))
 			code = take_token(item, size, ret, err);
 		else
-			ret->protocol |= is(item, size, SP_UPGRADE_PROTOCOL);
+			ret->protocol |= sp_upgrade_is_ours(item, size);
 	}
 	return code;
 }
 
-static int take_offers(const struct sp_head *head, struct sp_upgrade *ret, struct sp_err *err)
+static int take_offers(
+    const struct sp_head *head, bool *offered, struct sp_upgrade *ret, struct sp_err *err)
 {
-	bool offered = false;
 	int code = 0;
 
+	*offered = false;
 	for (unsigned i = 0; !code && i < head->count; i++)
 		if (sp_head_named(&head->fields[i], "Sec-WebSocket-Protocol"))
-			code = take_protocols(&head->fields[i], &offered, ret, err);
-	/* Whoever offers some takes no connection without one of them. */
-	if (!code && offered && !ret->protocol)
-		code = bad(err, "Sec-WebSocket-Protocol: " SP_UPGRADE_PROTOCOL " is not offered");
+			code = take_protocols(&head->fields[i], offered, ret, err);
 	return code;
+}
+
+int sp_upgrade_offers(const struct sp_head *head, struct sp_upgrade *ret, struct sp_err *err)
+{
+	bool offered;
+
+	memset(ret, 0, sizeof(*ret));
+	return take_offers(head, &offered, ret, err);
 }
 
 /* --- a head --- */
@@ -111,6 +129,7 @@ static int read_all(const struct sp_head *head, struct sp_upgrade *ret,
     enum sp_upgrade_fault *ret_fault, struct sp_err *err)
 {
 	const struct sp_head_field *version;
+	bool offered;
 	int code;
 
 	*ret_fault = SP_UPGRADE_NONE;
@@ -125,7 +144,12 @@ static int read_all(const struct sp_head *head, struct sp_upgrade *ret,
 		return bad(err, "Sec-WebSocket-Version: not 13");
 	}
 	code = take_key(head, ret, err);
-	return code ? code : take_offers(head, ret, err);
+	if (!code)
+		code = take_offers(head, &offered, ret, err);
+	/* Whoever offers some takes no connection without one of them. */
+	if (!code && offered && !ret->protocol)
+		code = bad(err, "Sec-WebSocket-Protocol: " SP_UPGRADE_PROTOCOL " is not offered");
+	return code;
 }
 
 int sp_upgrade_read(const struct sp_head *head, struct sp_upgrade *ret,

@@ -37,6 +37,14 @@ enum sp_upgrade_fault {
 int sp_upgrade_read(const struct sp_head *head, struct sp_upgrade *ret,
     enum sp_upgrade_fault *ret_fault, struct sp_err *err);
 
+/* Reads the subprotocols alone, of an opening that another server answers: the token, and whether
+ * ours is offered. SP_E_BAD_RECORD. */
+int sp_upgrade_offers(const struct sp_head *head, struct sp_upgrade *ret, struct sp_err *err);
+
+/* Is this subprotocol a token, or ours? */
+bool sp_upgrade_is_bearer(const char *item, size_t size);
+bool sp_upgrade_is_ours(const char *item, size_t size);
+
 /* Writes the answer's head, 101. Its size. */
 size_t sp_upgrade_print(const struct sp_upgrade *upgrade, char ret_text[SP_UPGRADE_ANSWER_MAX]);
 

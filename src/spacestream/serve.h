@@ -161,6 +161,9 @@ void web_take_head(struct web *web, size_t size);
 /* Who asks: the token proves it to the cache, which has its hash. False: answered. */
 bool web_take_caller(struct web *web, const struct sp_head *head);
 
+/* Does the client wait for leave to send its body? False: it wants something else; answered. */
+bool web_take_expectation(struct web *web, const struct sp_head *head, bool *ret_expects);
+
 /* --- serve_routes.c: what there is, and who does it --- */
 
 /* Gives a request to the handler of its row, or refuses it. A handler answers (web_answer and
@@ -168,10 +171,13 @@ bool web_take_caller(struct web *web, const struct sp_head *head);
 void serve_route(struct web *web, const struct sp_head *head, size_t head_size);
 
 /* The handlers (sp_target_fn; the context is the struct web), in the file that is named so. */
-void serve_ops(void *context, const struct sp_asked *asked);     /* serve_head.c */
-void serve_metrics(void *context, const struct sp_asked *asked); /* serve_metrics.c */
-void serve_attach(void *context, const struct sp_asked *asked);  /* serve_attach.c */
-void serve_watch(void *context, const struct sp_asked *asked);   /* serve_watch.c */
+void serve_ops(void *context, const struct sp_asked *asked);      /* serve_head.c */
+void serve_metrics(void *context, const struct sp_asked *asked);  /* serve_metrics.c */
+void serve_attach(void *context, const struct sp_asked *asked);   /* serve_attach.c */
+void serve_watch(void *context, const struct sp_asked *asked);    /* serve_watch.c */
+void serve_tree_get(void *context, const struct sp_asked *asked); /* serve_tree.c */
+void serve_tree_put(void *context, const struct sp_asked *asked);
+void serve_port(void *context, const struct sp_asked *asked);    /* serve_port.c */
 
 /* --- serve_body.c: records out of a body --- */
 
@@ -212,10 +218,20 @@ void web_answer(
 /* The head alone, of an answer of this size. */
 void web_answer_head(struct web *web, int status, const char *type, const char *more, size_t size);
 
-/* The head of an answer that is lines, and one of them; and their end. */
+/* The same with a record, stolen, as its body. */
+void web_answer_record(struct web *web, int status, json_t *record);
+
+/* The client may send its body. */
+void web_continue(struct web *web);
+
+/* The head of an answer that comes in chunks; one of them; and their end. */
+void web_answer_chunks(struct web *web, const char *type);
+void web_answer_chunk(struct web *web, const char *bytes, size_t size);
+void web_answer_end(struct web *web);
+
+/* The head of an answer that is lines, and one of them; they end as chunks do. */
 void web_answer_lines(struct web *web);
 void web_answer_line(struct web *web, const char *text, size_t size);
-void web_answer_end(struct web *web);
 
 /* The head of an answer that is Server-Sent Events, and one of them; without text it is none, and
  * shows that we are there. */

@@ -149,10 +149,47 @@ void web_answer(
 		web_put(web, body, size);
 }
 
+void web_answer_record(struct web *web, int status, json_t *record)
+{
+	sp_auto_free char *text = record ? sp_json_text(record) : NULL;
+	size_t size = text ? strlen(text) : 0;
+
+	json_decref(record);
+	if (!text) {
+		web->broken = true;
+		return;
+	}
+	text[size++] = '\n'; /* in the place of the NUL */
+	web_answer(web, status, "application/json", "", text, size);
+}
+
+void web_continue(struct web *web)
+{
+	web_put(web, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+}
+
+void web_answer_chunks(struct web *web, const char *type)
+{
+	put_head(web, 200, type, "Transfer-Encoding: chunked\r\n");
+}
+
+void web_answer_chunk(struct web *web, const char *bytes, size_t size)
+{
+	char head[24];
+	int n = snprintf(head, sizeof(head), "%zx\r\n", size);
+
+	/* One of nothing would be the end. */
+	if (size == 0)
+		return;
+	web_put(web, head, (size_t)n);
+	web_put(web, bytes, size);
+	web_put(web, "\r\n", 2);
+}
+
 void web_answer_lines(struct web *web)
 {
 	web->lines = true;
-	put_head(web, 200, "application/x-ndjson", "Transfer-Encoding: chunked\r\n");
+	web_answer_chunks(web, "application/x-ndjson");
 }
 
 void web_answer_line(struct web *web, const char *text, size_t size)

@@ -85,7 +85,7 @@ static bool take_query(struct web *web, const struct sp_asked *asked, bool lines
 	return false;
 }
 
-static bool take_expectation(struct web *web, const struct sp_head *head)
+bool web_take_expectation(struct web *web, const struct sp_head *head, bool *ret_expects)
 {
 	const struct sp_head_field *field = NULL;
 
@@ -94,15 +94,14 @@ static bool take_expectation(struct web *web, const struct sp_head *head)
 		web_fail(web, 417, SP_ERROR_BAD_RECORD, "Expect: not 100-continue");
 		return false;
 	}
-	if (field && !head->old)
-		web_put(web, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	*ret_expects = field && !head->old;
 	return true;
 }
 
 void serve_ops(void *context, const struct sp_asked *asked)
 {
 	struct web *web = context;
-	bool lines;
+	bool lines, expects;
 
 	if (!web_take_caller(web, asked->head) || !take_type(web, asked->head, &lines) ||
 	    !take_query(web, asked, lines))
@@ -114,7 +113,11 @@ void serve_ops(void *context, const struct sp_asked *asked)
 	web->phase = WEB_BODY;
 	if (!lines && asked->head->has_length && web->framed.parser.content_length > SP_ASKED_MAX)
 		web_fail(web, 413, SP_ERROR_BAD_RECORD, SERVE_TOO_LONG);
-	else if (take_expectation(web, asked->head) && lines)
+	if (web->phase != WEB_BODY || !web_take_expectation(web, asked->head, &expects))
+		return;
+	if (expects)
+		web_continue(web);
+	if (lines)
 		web_answer_lines(web);
 }
 

@@ -18,11 +18,16 @@ static void serve_healthz(void *context, const struct sp_asked *asked)
 #define GET  SP_METHOD(GET)
 #define HEAD SP_METHOD(HEAD)
 #define POST SP_METHOD(POST)
+#define PUT  SP_METHOD(PUT)
+#define ANY  (~(uint64_t)0)
 
 static const struct sp_target_row ROWS[] = {
     {"/v1/ops", POST, serve_ops},
     {"/v1/sandboxes/{id}/sessions/{session}/attach", GET, serve_attach},
     {"/v1/sandboxes/{id}/watch", GET, serve_watch},
+    {"/v1/sandboxes/{id}/tree", GET, serve_tree_get},
+    {"/v1/sandboxes/{id}/tree", PUT, serve_tree_put},
+    {"/v1/sandboxes/{id}/ports/{port}/*", ANY, serve_port},
     {"/healthz", GET | HEAD, serve_healthz},
     {"/metrics", GET | HEAD, serve_metrics},
     {"/", GET | HEAD, serve_page},

@@ -307,17 +307,14 @@ static int attach(struct stream *stream, json_t *args, struct sp_err *err)
 	return sp_attachment_new(&options, &handlers, stream, &stream->attachment, err);
 }
 
-/* False: too many; answered. */
-static bool count(struct stream *stream)
+bool stream_count(struct web *web, struct caller **ret)
 {
-	struct web *web = stream->web;
-
 	if (web->server->streams >= SERVE_STREAMS ||
 	    web->server->streams + web->server->flying >= SP_WINDOW_MAX) {
 		web_fail(web, 503, SP_ERROR_OVERLOADED, "too many streams are open here");
 		return false;
 	}
-	if (caller_take_stream(web->server, &web->who, &stream->caller))
+	if (caller_take_stream(web->server, &web->who, ret))
 		return true;
 	web_fail_record(web, 429, "Retry-After: 1\r\n",
 	    sp_result_error(NULL, SP_ERROR_OVERLOADED, false,
@@ -349,7 +346,7 @@ void stream_begin(struct web *web, const struct stream_kind *kind, const struct 
 	web->phase = WEB_WORK;
 	if (upgrade)
 		stream->upgrade = *upgrade;
-	if (!count(stream))
+	if (!stream_count(web, &stream->caller))
 		return;
 	bad = upgrade ? stream_websocket_new(stream) : 0;
 	if (!bad)
@@ -407,6 +404,21 @@ static bool take_token(struct web *web, const struct sp_head *head, struct sp_up
 	taken = web_take_caller(web, &with);
 	sodium_memzero(upgrade->token, sizeof(upgrade->token));
 	return taken;
+}
+
+bool stream_admit_port(struct web *web, const struct sp_head *head, bool *ret_with_token)
+{
+	struct sp_upgrade upgrade = {.protocol = false};
+	struct sp_err err = {0};
+
+	if (head->websocket && !is_page_allowed(web, head))
+		return false;
+	if (head->websocket && sp_upgrade_offers(head, &upgrade, &err) < 0) {
+		web_fail(web, 400, SP_ERROR_BAD_RECORD, err.message);
+		return false;
+	}
+	*ret_with_token = upgrade.token[0] != '\0';
+	return take_token(web, head, &upgrade);
 }
 
 bool stream_admit(struct web *web, const struct sp_head *head, bool must, struct sp_upgrade *ret,

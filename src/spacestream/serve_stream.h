@@ -92,6 +92,9 @@ struct stream {
 void stream_begin(struct web *web, const struct stream_kind *kind, const struct sp_upgrade *upgrade,
     const char *sandbox, json_t *args);
 
+/* Counts one more of the caller. False: too many; answered. */
+bool stream_count(struct web *web, struct caller **ret);
+
 /* It ends here, by us. */
 void stream_end(struct stream *stream, unsigned code, const char *reason);
 
@@ -107,6 +110,10 @@ void stream_due(struct stream *stream);
  */
 bool stream_admit(struct web *web, const struct sp_head *head, bool must, struct sp_upgrade *ret,
     bool *ret_websocket);
+
+/* The same for a request that a service of a guest answers: which page asks counts for WebSocket
+ * alone. *ret_with_token: the token came as a subprotocol. */
+bool stream_admit_port(struct web *web, const struct sp_head *head, bool *ret_with_token);
 
 /* --- serve_socket.c, serve_events.c --- */
 

@@ -39,7 +39,7 @@ static bool take_body(void *context, const char *bytes, size_t size)
 
 static const struct sp_response_handlers HANDLERS = {.head = take_head, .body = take_body};
 
-enum { TO_HEAD = 1, SWITCH = 2, OLD = 4, CLOSE = 8 };
+enum { TO_HEAD = 1, SWITCH = 2, OLD = 4, CLOSE = 8, NAMED = 16 };
 
 #define CSP "Content-Security-Policy: sandbox\r\n"
 
@@ -83,6 +83,15 @@ static const struct {
 	SP_RESPONSE_TUNNEL, SWITCH, 2},
     {"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", "", SP_RESPONSE_BAD, 0,
 	0},
+    {"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+	"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+	"Sec-WebSocket-Protocol: ours\r\n\r\n",
+	SP_RESPONSE_TUNNEL, SWITCH | NAMED, 0},
+    {"HTTP/1.1 101 S\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+     "sec-websocket-protocol: its\r\n\r\n",
+	"HTTP/1.1 101 S\r\nsec-websocket-protocol: its\r\nConnection: Upgrade\r\n"
+	"Upgrade: websocket\r\n\r\n",
+	SP_RESPONSE_TUNNEL, SWITCH | NAMED, 0},
     /* What does not go on, and what goes on otherwise. */
     {OK "Connection: keep-alive, X\r\nKeep-Alive: 1\r\nSet-Cookie: a=b\r\nset-cookie: c\r\n"
 	"Alt-Svc: h2\r\nClear-Site-Data: *\r\nStrict-Transport-Security: max-age=1\r\n"
@@ -110,8 +119,10 @@ static const struct {
 static void try_one(size_t i, size_t step)
 {
 	const unsigned how = ANSWERS[i].how;
-	struct seen seen = {
-	    .form = {.old = how & OLD, .keep_alive = !(how & CLOSE), .prefix = "/p"}};
+	struct seen seen = {.form = {.old = how & OLD,
+				.keep_alive = !(how & CLOSE),
+				.prefix = "/p",
+				.protocol = how & NAMED ? "ours" : NULL}};
 	struct sp_response response;
 	size_t size = strlen(ANSWERS[i].bytes), at = 0;
 

@@ -233,10 +233,48 @@ static void test_anything(void **state)
 	}
 }
 
+/* --- subprotocols alone --- */
+
+static void test_offers(void **state)
+{
+	static const struct {
+		const char *head, *token; /* NULL: refused */
+		bool ours;
+	} cases[] = {
+	    {WS "\r\n", "", false},
+	    {WS OFFERS "chat\r\n\r\n", "", false},
+	    {WS OFFERS "chat, bearer.YTpi\r\n\r\n", "a:b", false},
+	    {WS OFFERS "space.v1\r\n" OFFERS "bearer.YTpi\r\n\r\n", "a:b", true},
+	    {WS OFFERS "bearer.YTpi, bearer.YTpi\r\n\r\n", NULL, false},
+	    {WS OFFERS "bearer.!\r\n\r\n", NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_upgrade upgrade;
+		struct sp_head head;
+		int bad;
+
+		assert_int_equal(
+		    sp_head_parse(cases[i].head, strlen(cases[i].head), &head, NULL), 0);
+		bad = sp_upgrade_offers(&head, &upgrade, NULL);
+		assert_int_equal(bad, cases[i].token ? 0 : SP_E_BAD_RECORD);
+		if (bad)
+			continue;
+		assert_string_equal(upgrade.token, cases[i].token);
+		assert_int_equal(upgrade.protocol, cases[i].ours);
+	}
+	assert_true(sp_upgrade_is_bearer("bearer.x", 8));
+	assert_false(sp_upgrade_is_bearer("bearer.x", 7));
+	assert_true(sp_upgrade_is_ours("space.v1,", 8));
+	assert_false(sp_upgrade_is_ours("space.v1,", 9));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_good),
+	    cmocka_unit_test(test_offers),
 	    cmocka_unit_test(test_bad),
 	    cmocka_unit_test(test_origins),
 	    cmocka_unit_test(test_lists),

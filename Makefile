@@ -58,6 +58,7 @@ $(BUILD)/obj/%.o: %.c Makefile CHANGELOG.md
 
 # What a file has taken in by .incbin.
 $(BUILD)/obj/src/spacestream/serve_page.o: $(wildcard src/spacestream/page/*.*)
+$(BUILD)/obj/src/spacestream/serve_openapi.o: src/spacestream/openapi.json
 
 $(BUILD)/libspace.a: $(LIB_OBJECTS)
 	@rm -f $@

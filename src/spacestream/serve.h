@@ -177,6 +177,7 @@ void serve_attach(void *context, const struct sp_asked *asked);   /* serve_attac
 void serve_watch(void *context, const struct sp_asked *asked);    /* serve_watch.c */
 void serve_tree_get(void *context, const struct sp_asked *asked); /* serve_tree.c */
 void serve_tree_put(void *context, const struct sp_asked *asked);
+void serve_openapi(void *context, const struct sp_asked *asked); /* serve_openapi.c */
 void serve_port(void *context, const struct sp_asked *asked);    /* serve_port.c */
 
 /* --- serve_body.c: records out of a body --- */

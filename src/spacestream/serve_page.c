@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/util.h"
+#include "spacestream/embedded.h"
 #include "spacestream/serve.h"
 
 #define XTERM_DEFAULT "/usr/share/space-tools/xterm"
@@ -25,16 +26,9 @@
 	"'none'; "                                                                                 \
 	"frame-ancestors 'none'\r\n"
 
-/* page/FILE, as it is, between two symbols. */
-#define EMBEDDED(name, file)                                                                       \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"src/spacestream/page/" file           \
-		"\"\n" #name "_end:\n.popsection\n");                                              \
-	extern const char name[] __attribute__((visibility("hidden")));                            \
-	extern const char name##_end[] __attribute__((visibility("hidden")))
-
-EMBEDDED(page_index_html, "index.html");
-EMBEDDED(page_page_js, "page.js");
-EMBEDDED(page_page_css, "page.css");
+EMBEDDED(page_index_html, "page/index.html");
+EMBEDDED(page_page_js, "page/page.js");
+EMBEDDED(page_page_css, "page/page.css");
 
 static const struct {
 	const char *name, *type;

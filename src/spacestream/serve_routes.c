@@ -28,6 +28,7 @@ static const struct sp_target_row ROWS[] = {
     {"/v1/sandboxes/{id}/tree", GET, serve_tree_get},
     {"/v1/sandboxes/{id}/tree", PUT, serve_tree_put},
     {"/v1/sandboxes/{id}/ports/{port}/*", ANY, serve_port},
+    {"/v1/openapi.json", GET | HEAD, serve_openapi},
     {"/healthz", GET | HEAD, serve_healthz},
     {"/metrics", GET | HEAD, serve_metrics},
     {"/", GET | HEAD, serve_page},

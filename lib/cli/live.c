@@ -28,7 +28,7 @@ struct sp_live {
 	TAILQ_HEAD(rows, row) rows;
 	size_t held; /* rows here */
 	bool more;   /* there are others, that there was no room for */
-	bool dirty;
+	bool dirty, over;
 	int signal;
 };
 
@@ -245,23 +245,31 @@ static char *view(struct sp_live *live, bool last)
 	return NULL;
 }
 
-bool sp_live_show(struct sp_live *live)
+bool sp_live_over(struct sp_live *live)
 {
-	sp_auto_free char *text = NULL;
-
-	/* Something had to be said. */
-	if (!live->screen.inside)
+	/* Something had to be said, and the terminal was given back for that. */
+	if (live->over || !live->screen.inside)
 		return true;
 	switch (sp_screen_look(&live->screen, &live->signal)) {
 	case SP_SCREEN_QUIT:
 	case SP_SCREEN_SIGNAL:
-		return true;
+		live->over = true;
+		break;
 	case SP_SCREEN_REDRAW:
 		live->dirty = true;
 		break;
 	case SP_SCREEN_NOTHING:
 		break;
 	}
+	return live->over;
+}
+
+bool sp_live_show(struct sp_live *live)
+{
+	sp_auto_free char *text = NULL;
+
+	if (sp_live_over(live))
+		return true;
 	if (!live->dirty)
 		return false;
 	live->dirty = false;

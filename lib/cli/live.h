@@ -38,8 +38,11 @@ void sp_live_note(struct sp_live *live, const char *words);
 /* What to poll beside one's own, as sp_screen_fds. */
 void sp_live_fds(const struct sp_live *live, struct pollfd ret_fds[SP_SCREEN_FDS]);
 
-/* Draws what is new. True: it is over, by a key, a signal, or a terminal that cannot be written to.
+/* Is it over, by a key or a signal? To be asked in work that may last, too: nothing else ends that.
  */
+bool sp_live_over(struct sp_live *live);
+
+/* Draws what is new. True: it is over, also by a terminal that cannot be written to. */
 bool sp_live_show(struct sp_live *live);
 
 #endif

@@ -141,21 +141,52 @@ static unsigned columns_shown(const struct sp_table *table, const unsigned *widt
 	return table->columns;
 }
 
+/* What a column is not made narrower than while another can be: torn apart a time is hard to read.
+ */
+static unsigned narrowest(const struct sp_table *table, unsigned column)
+{
+	int64_t seconds;
+
+	for (size_t i = 0; i < table->count; i++) {
+		const char *cell = table->rows[i].cells[column];
+		if (cell && sp_time_parse(cell, &seconds))
+			return SP_TIME_SIZE - 1;
+	}
+	return table->wraps ? NARROWER : NARROWEST;
+}
+
+/* The widest of those that are wider than they must be; `columns` when none is. */
+static unsigned widest_of(const unsigned *widths, const unsigned *floors, unsigned columns)
+{
+	unsigned widest = columns;
+
+	for (unsigned c = 0; c < columns; c++)
+		if (widths[c] > floors[c] && (widest == columns || widths[c] > widths[widest]))
+			widest = c;
+	return widest;
+}
+
 /* The widths for the first rows, which begin with the headings; returns how many columns. */
 static unsigned fit(const struct sp_table *table, unsigned *widths, unsigned limit)
 {
-	unsigned total = 0, shown;
+	unsigned total = 0, shown, widest, floors[COLUMNS_MAX];
 
-	for (unsigned c = 0; c < table->columns; c++)
+	for (unsigned c = 0; c < table->columns; c++) {
 		widths[c] = widest_cell(table, c);
+		floors[c] = narrowest(table, c);
+	}
 	shown = columns_shown(table, widths, limit);
 	for (unsigned c = 0; c < shown; c++)
 		total += widths[c] + (c ? GAP : 0);
 	while (limit && total > limit) {
-		unsigned widest = 0;
-		for (unsigned c = 1; c < shown; c++)
-			widest = widths[c] > widths[widest] ? c : widest;
-		if (widths[widest] <= (table->wraps ? NARROWER : NARROWEST))
+		widest = widest_of(widths, floors, shown);
+		if (widest == shown) {
+			/* In so little room not even that can be heeded. */
+			for (unsigned c = 0; c < shown; c++)
+				floors[c] = table->wraps ? NARROWER : NARROWEST;
+			widest = widest_of(widths, floors, shown);
+		}
+		if (widest == shown)
 			break;
 		widths[widest]--;
 		total--;

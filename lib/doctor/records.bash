@@ -122,7 +122,9 @@ check_processes() {
 		take reason "$line"
 		reason=$REPLY
 		take message "$line" || :
-		local why=$REPLY
+		# The first check that failed is often called as the reason is.
+		local why=${REPLY#"$reason: "}
+		[[ $why == "$reason: "* ]] || why=$REPLY
 		case $reason:$why in
 		evidence-unavailable:*) warn processes "$sandbox: $why" "spacebridge attest --sandbox $sandbox$config_words" ;;
 		vmm-* | *": vmm-"*)

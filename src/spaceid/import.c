@@ -99,7 +99,8 @@ static int print_records(struct sp_cli *cli, const struct sp_archive *archive)
 }
 
 /* A directory that is there already could be somebody's store. */
-static int unpack(const char *into, const struct sp_archive *archive, struct sp_err *err)
+static int unpack(
+    struct sp_cli *cli, const char *into, const struct sp_archive *archive, struct sp_err *err)
 {
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/" SPACEID_EXPORT_RECORDS, into);
@@ -111,6 +112,7 @@ static int unpack(const char *into, const struct sp_archive *archive, struct sp_
 		return sp_fail_errno(err, "%s", into);
 	for (size_t i = 0; i < archive->count && !bad; i++) {
 		const struct sp_archive_member *member = &archive->members[i];
+		sp_cli_progress(cli, (int64_t)i, "files", false);
 		n = snprintf(path, sizeof(path), "%s/%s", into, member->name);
 		bad = n < 0 || (size_t)n >= sizeof(path)
 			  ? sp_fail(err, -ENAMETOOLONG, "%s: path too long", into)
@@ -127,7 +129,7 @@ int spaceid_import(struct sp_cli *cli)
 	int bad = read_archive(sp_cli_argument(cli, 0), &archive, &err);
 
 	if (!bad && into)
-		bad = unpack(into, &archive, &err);
+		bad = unpack(cli, into, &archive, &err);
 	if (bad)
 		return sp_cli_fail(cli, &err);
 	return into ? SP_EXIT_DONE : print_records(cli, &archive);

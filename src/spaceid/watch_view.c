@@ -53,6 +53,8 @@ static int put_unreadable(struct sp_live *view, const char *sandbox, bool change
 
 static int list_one(void *context, const char *sandbox, const struct sp_record *record)
 {
+	if (sp_live_over(context))
+		return SP_E_CLOSED;
 	return record ? put_record(context, record, false)
 		      : put_unreadable(context, sandbox, false);
 }
@@ -77,7 +79,7 @@ int spaceid_view_list(struct sp_live *view, struct sp_store *store, const char *
 			bad = put_unreadable(view, sandbox, false);
 		}
 	}
-	sp_live_note(view, bad ? err.message : NULL);
+	sp_live_note(view, bad && bad != SP_E_CLOSED ? err.message : NULL);
 	return bad == -ENOMEM ? bad : 0;
 }
 

@@ -133,7 +133,7 @@ static int list_one(void *context, const char *sandbox, const struct sp_placemen
 		put_row(watch, sandbox, placement, NULL);
 	else
 		put_route(watch, sandbox, placement);
-	return watch->failed ? SP_E_CLOSED : 0;
+	return watch->failed || (watch->view && sp_live_over(watch->view)) ? SP_E_CLOSED : 0;
 }
 
 /* That something was missed. */
@@ -204,7 +204,8 @@ static int follow(struct watch *watch)
 		/* While it cannot be reached the lines wait; none is lost. */
 		reached = sp_registry_poll(watch->registry, &changes, watch) >= 0;
 		tell_presence(watch, reached);
-		if (watch->lost && !watch->failed && list_again(watch, &err) < 0 && !watch->failed)
+		if (watch->lost && !watch->failed && list_again(watch, &err) < 0 &&
+		    !watch->failed && !(watch->view && sp_live_over(watch->view)))
 			return sp_cli_fail(watch->cli, &err);
 		if (watch->view && sp_live_show(watch->view))
 			return SP_EXIT_DONE;

@@ -689,7 +689,7 @@ routes warning sudo space-doctor'
 	assert_equal "${#lines[@]}" 3
 	assert_line -n 1 "leases warning $run_dir/leases/spaced-host.$bridge.sock: the process that held leases there has ended"
 	assert_line -n 0 "bridge warning $run_dir/bridge/s-42.sock: nobody listens there"
-	[[ ${lines[2]} == 'processes failure s-42: its bridge is not as enrolled: bridge-process: bridge-process: '* ]] || fail "${lines[2]}"
+	[[ ${lines[2]} == 'processes failure s-42: its bridge is not as enrolled: bridge-process: '* ]] || fail "${lines[2]}"
 	found processes
 	mend=${output#*; }
 	assert_equal "$mend" "sandbox activate s-42 --execution 7 --activation act-7 --attempt 2 --owner act-7 --vmm-pid $vmm \
@@ -699,7 +699,7 @@ routes warning sudo space-doctor'
 	stop vmm-one KILL
 	run -1 --separate-stderr space-doctor -q -o json
 	run jq -r 'select(.check == "processes") | "\(.state) \(.message); \(.mend)"' <<<"$output"
-	[[ $output == 'failure s-42: its VMM is not as enrolled: vmm-process: vmm-process: '*'; spaceid retire --sandbox s-42 --execution 7' ]] ||
+	[[ $output == 'failure s-42: its VMM is not as enrolled: vmm-process: '*'; spaceid retire --sandbox s-42 --execution 7' ]] ||
 		fail "$output"
 	run -0 bash -c "${output##*; }"
 	finds failure routes 's-42: execution 7 is routed to this worker, which has retired it' 'spacerouted retire --sandbox s-42 --execution 7'

@@ -142,13 +142,13 @@ cases() {
 	store
 	views 'spacerouted grants' <<-"END"
 		60:
-		principal  sandbox  rights               until
-		uid:0      *        ping guest.info      -
+		principal  sandbox  rights              until
+		uid:0      *        ping guest.info     -
 		                    file.* exec.*
-		                    tree.* port.connect
+		                    tree.*
+		                    port.connect
 		                    1-65535/tcp
-		uid:1000   s-*      file.read            2030-01-01T00:00:
-		                                         00Z
+		uid:1000   s-*      file.read           2026-01-01T00:00:00Z
 		80:
 		principal  sandbox  rights                        until                 revision
 		uid:0      *        ping guest.info file.*        -                     5

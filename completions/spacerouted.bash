@@ -269,6 +269,9 @@ _spacerouted() {
 	"route --window" | "route -w")
 		return
 		;;
+	"route --jobs" | "route -j")
+		return
+		;;
 	"repair --cache")
 		_spacerouted_files -f
 		return
@@ -433,7 +436,7 @@ _spacerouted() {
 		esac
 		;;
 	"route")
-		options="--cache --peer --token-file --window --config --output --color --verbose --quiet --help "
+		options="--cache --peer --token-file --window --jobs --config --output --color --verbose --quiet --help "
 		case $cur in
 		-*) _spacerouted_words "$options" ;;
 		*) _spacerouted_words "$options" ;;

@@ -216,6 +216,7 @@ complete -c spacerouted -n '__fish_spacerouted_after route' -l cache -r -F -d 'w
 complete -c spacerouted -n '__fish_spacerouted_after route' -l peer -d 'the caller is the peer of standard input, a Unix socket'
 complete -c spacerouted -n '__fish_spacerouted_after route' -l token-file -r -F -d 'the caller\'s bearer token, 0600'
 complete -c spacerouted -n '__fish_spacerouted_after route' -l window -s w -x -d 'records in flight (default: 1)'
+complete -c spacerouted -n '__fish_spacerouted_after route' -l jobs -s j -x -d 'threads, 0: one for each processor (default: 1)'
 complete -c spacerouted -n '__fish_spacerouted_after route' -l config -s c -r -F -d 'configuration (default: $SPACE_CONFIG, then /etc/space/space.ini)'
 complete -c spacerouted -n '__fish_spacerouted_after route' -l output -s o -x -a 'json table' -d 'json or table (default: table on a terminal)'
 complete -c spacerouted -n '__fish_spacerouted_after route' -l color -x -a 'auto always never' -d 'auto, always or never (NO_COLOR is heeded)'

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "record/json.h"
+#include "record/quick.h"
 #include "record/request.h"
 #include "record/result.h"
 
@@ -95,6 +96,49 @@ int sp_route_stage_ask(const json_t *record, size_t size, const struct sp_who *w
 	*ret_answer =
 	    sp_result_refused(request.id, SP_REASON_UNAUTHORIZED, SP_BEHIND_NONE, SP_ROUTE_HOP);
 	return 1;
+}
+
+bool sp_route_stage_quick(
+    const char *line, size_t size, const struct sp_who *who, struct sp_out *question)
+{
+	struct sp_scan_member members[4];
+	const struct sp_scan_member *id, *args;
+	char sandbox[SP_ID_MAX + 1], name[SP_ACCESS_TEXT_SIZE];
+	struct sp_question asked;
+	unsigned count;
+
+	if (who->nobody || size > SP_ASKED_MAX ||
+	    !sp_json_scan_compact(line, size, members, SP_COUNT(members), &count))
+		return false;
+	id = sp_scan_find(members, count, "id");
+	args = sp_scan_find(members, count, "args");
+	if (count != 3u + (id != NULL) || !sp_quick_request_id(id) || !args || args->kind != '{' ||
+	    !sp_quick_text(sp_scan_find(members, count, "op"), name, sizeof(name)) ||
+	    !sp_quick_id(sp_scan_find(members, count, "sandbox"), sandbox))
+		return false;
+	sp_route_stage_where(who, sandbox, &asked);
+	asked.op = sp_op_find(name);
+	/* A port's question depends on its arguments. */
+	if (!asked.op || asked.op->purpose == SP_PURPOSE_SERVICE_PORT)
+		return false;
+	sp_question_put(&asked, question);
+	return true;
+}
+
+void sp_route_stage_put(
+    const struct sp_who *who, const struct sp_reply_pieces *pieces, struct sp_out *out)
+{
+	sp_out_text(out, ",\"caller\":");
+	sp_out_string(out, who->caller, strlen(who->caller));
+	sp_out_text(out, ",\"route\":");
+	sp_out_put(out, pieces->route, pieces->route_size);
+	sp_out_text(out, ",\"endpoint\":");
+	sp_out_put(out, pieces->endpoint, pieces->endpoint_size);
+	sp_out_text(out, ",\"access\":");
+	sp_out_put(out, pieces->access, pieces->access_size);
+	sp_out_text(out, ",\"authorized_until\":");
+	sp_out_put(out, pieces->expires, pieces->expires_size);
+	sp_out_text(out, ",\"attempted\":1}");
 }
 
 void sp_route_stage_reply(int code, const char *line_or_words, size_t size, struct sp_reply *ret)

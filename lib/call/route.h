@@ -20,6 +20,17 @@
 int sp_route_stage_ask(const json_t *record, size_t size, const struct sp_who *who,
     struct sp_question *ret, json_t **ret_answer, struct sp_err *err);
 
+/* The same of a usual line, compact (record/scan.h), without a tree: the question's text is added
+ * to `question`, which has room for SP_QUESTION_MAX. False: not judged. */
+bool sp_route_stage_quick(
+    const char *line, size_t size, const struct sp_who *who, struct sp_out *question);
+
+/* What such a line becomes by an entry of the cache: all of it but its closing brace stands in
+ * `out`, which has room for the cache's answer and SP_ROUTED_MORE bytes behind that. */
+#define SP_ROUTED_MORE 512
+void sp_route_stage_put(
+    const struct sp_who *who, const struct sp_reply_pieces *pieces, struct sp_out *out);
+
 /* The question where a sandbox is, about nothing in particular; `sandbox` is a valid id. */
 void sp_route_stage_where(const struct sp_who *who, const char *sandbox, struct sp_question *ret);
 

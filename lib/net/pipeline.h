@@ -5,7 +5,9 @@
 
 #include <ev.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include "base/err.h"
+#include "record/batch.h"
 
 struct sp_turn; /* one record's place in the order */
 
@@ -30,6 +32,18 @@ void sp_turn_answer(struct sp_turn *turn, json_t *answer);
  * well-formed record; `exit` is what it calls for. */
 void sp_turn_answer_text(struct sp_turn *turn, char *text, size_t size, int exit);
 
+/*
+ * The same of a line that is of a usual shape, without a tree: true when it has been begun, with
+ * the turn answered now or later. False: not judged, nothing has been done.
+ */
+typedef bool sp_turn_quick_fn(void *context, struct sp_turn *turn, const char *line, size_t size);
+
+/* Room in the turn for an answer that is put together there, at least `size` bytes, and the answer:
+ * the first `used` of them, which are a well-formed record without LF. It stays as it is until
+ * then, and is used again for later records. NULL: out of memory. */
+char *sp_turn_room(struct sp_turn *turn, size_t size);
+void sp_turn_answer_room(struct sp_turn *turn, size_t used, int exit);
+
 /* The line that the record was read from, sp_turn_size bytes: only within `start`. */
 const char *sp_turn_line(const struct sp_turn *turn);
 
@@ -38,5 +52,26 @@ const char *sp_turn_line(const struct sp_turn *turn);
  * further is at hand. See sp_filter_run for the rest. */
 int sp_pipeline_run(struct ev_loop *loop, int in, int out, unsigned window, sp_turn_fn *start,
     void *context, int *ret_exit, struct sp_err *err);
+
+/* What a pipeline is made of. */
+struct sp_pipeline_options {
+	struct ev_loop *loop;
+	unsigned window;
+	sp_turn_quick_fn *quick; /* tried first; NULL: none */
+	sp_turn_fn *start;
+	void *context;
+};
+
+/* The same with a quick look first. */
+int sp_pipeline_run_quick(
+    int in, int out, const struct sp_pipeline_options *options, int *ret_exit, struct sp_err *err);
+
+/* A pipeline that has no input and output of its own, for filters of several threads, each with
+ * such a one and a loop of its own: it answers the lines of a batch, and runs its loop for so long.
+ * SP_E_USAGE for the window, -ENOMEM, or 0. */
+struct sp_pipeline;
+int sp_pipeline_new(const struct sp_pipeline_options *options, struct sp_pipeline **ret);
+void sp_pipeline_free(struct sp_pipeline *pipeline);
+void sp_pipeline_answer(struct sp_pipeline *pipeline, struct sp_batch *batch);
 
 #endif

@@ -163,36 +163,71 @@ int sp_question_parse(const char *line, size_t size, struct sp_question *ret, st
 	return bad;
 }
 
-/* NULL and out of memory alike: left out. */
-static json_t *credential_json(const struct sp_question *question)
+static void put_text(struct sp_out *out, const char *name, const char *value)
+{
+	if (!value || !value[0])
+		return;
+	sp_out_text(out, name);
+	sp_out_string(out, value, strlen(value));
+}
+
+static void put_number(struct sp_out *out, const char *name, int64_t value)
+{
+	if (value == 0)
+		return;
+	sp_out_text(out, name);
+	sp_out_integer(out, value);
+}
+
+static void put_credential(const struct sp_question *question, struct sp_out *out)
 {
 	char text[64];
 
 	if (!question->has_credential)
-		return NULL;
+		return;
 	sp_base64_encode(
 	    question->credential, sizeof(question->credential), true, text, sizeof(text));
-	return json_string(text);
+	put_text(out, ",\"credential\":", text);
+}
+
+static void put_rejected(const struct sp_question *question, struct sp_out *out)
+{
+	char text[SP_ROUTE_TEXT_SIZE];
+
+	if (question->kind != SP_QUESTION_REJECT)
+		return;
+	sp_out_text(out, ",\"rejected\":");
+	sp_out_put(out, text, sp_route_text(&question->rejected, text));
+}
+
+void sp_question_put(const struct sp_question *question, struct sp_out *out)
+{
+	bool ported = question->kind == SP_QUESTION_GET && question->protocol >= 0;
+
+	put_text(out, "{\"ask\":", KINDS[question->kind]);
+	put_text(out, ",\"caller\":", question->caller);
+	put_text(out, ",\"sandbox\":", question->sandbox);
+	put_text(out, ",\"op\":", question->op ? question->op->name : NULL);
+	put_credential(question, out);
+	put_number(out, ",\"port\":", question->port);
+	put_text(out, ",\"protocol\":",
+	    ported ? sp_protocol_name((enum sp_protocol)question->protocol) : NULL);
+	put_rejected(question, out);
+	put_number(out, ",\"position\":", question->position);
+	sp_out_put(out, "}", 1);
 }
 
 char *sp_question_text(const struct sp_question *question)
 {
-	sp_auto_json json_t *object = json_pack("{ss ss* ss* ss* so*}", "ask",
-	    KINDS[question->kind], "caller", question->caller[0] ? question->caller : NULL,
-	    "sandbox", question->sandbox[0] ? question->sandbox : NULL, "op",
-	    question->op ? question->op->name : NULL, "credential", credential_json(question));
-	int bad = object ? 0 : -1;
+	struct sp_out out = {.room = SP_QUESTION_MAX};
+	char *text = malloc(SP_QUESTION_MAX + 1);
 
-	if (!bad && question->port)
-		bad = json_object_set_new(object, "port", json_integer(question->port));
-	if (!bad && question->kind == SP_QUESTION_GET && question->protocol >= 0)
-		bad = json_object_set_new(object, "protocol",
-		    json_string(sp_protocol_name((enum sp_protocol)question->protocol)));
-	if (!bad && question->kind == SP_QUESTION_REJECT)
-		bad = json_object_set_new(object, "rejected", sp_route_json(&question->rejected));
-	if (!bad && question->position)
-		bad = json_object_set_new(object, "position", json_integer(question->position));
-	return bad ? NULL : sp_json_text(object);
+	if (!text)
+		return NULL;
+	out.at = text;
+	sp_question_put(question, &out);
+	text[out.used] = '\0';
+	return text;
 }
 
 struct sp_cache_ask sp_question_ask(const struct sp_question *question)

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/err.h"
+#include "record/out.h"
 #include "record/reason.h"
 #include "routing/cache.h"
 
@@ -58,7 +59,9 @@ int sp_question_parse(const char *line, size_t size, struct sp_question *ret, st
  * void, let sp_question_parse say. */
 bool sp_question_quick(const char *line, size_t size, struct sp_question *ret);
 
-/* The line; heap, NULL when out of memory. */
+/* The line, which SP_QUESTION_MAX bytes have room for; heap, NULL when out of memory. */
+#define SP_QUESTION_MAX 2048
+void sp_question_put(const struct sp_question *question, struct sp_out *out);
 char *sp_question_text(const struct sp_question *question);
 
 /* A get, reject or renew as the cache's rules take it; it points into the question. */
@@ -91,5 +94,16 @@ struct sp_reply {
  * SP_CACHE_UNAVAILABLE with its words. */
 int sp_reply_parse(const char *line, size_t size, struct sp_reply *ret, struct sp_err *err);
 void sp_reply_done(struct sp_reply *reply);
+
+/* Pieces of an entry's answer as it was written, borrowed from the line: JSON that sp_json_write
+ * would write so. */
+struct sp_reply_pieces {
+	const char *route, *endpoint, *access, *expires;
+	size_t route_size, endpoint_size, access_size, expires_size;
+};
+
+/* sp_reply_parse, quickly, of an entry (hit, filled, renewed) as sp_reply_format writes it. False:
+ * not judged, *ret is void. */
+bool sp_reply_quick(const char *line, size_t size, struct sp_reply_pieces *ret);
 
 #endif

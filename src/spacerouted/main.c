@@ -107,7 +107,7 @@ static const struct sp_option CACHE_DROP[] = {CACHE,
 static const struct sp_option CACHE_ANY[] = {CACHE, END};
 static const struct sp_option CACHE_STATS[] = {CACHE,
     {"prometheus", 0, SP_OPTION_FLAG, NULL, "in Prometheus's text format", NULL, false}, END};
-static const struct sp_option ROUTE[] = {CACHE, PEER, TOKEN, WINDOW, END};
+static const struct sp_option ROUTE[] = {CACHE, PEER, TOKEN, WINDOW, SP_CLI_JOBS, END};
 static const struct sp_option REPAIR[] = {CACHE, WINDOW, END};
 static const struct sp_option CALL[] = {PEER, SP_CLIENT_FLAGS, WINDOW, END};
 

@@ -30,6 +30,7 @@ static int start(void *context, struct sp_turn *turn, json_t *record, struct sp_
 int spacerouted_repair(struct sp_cli *cli)
 {
 	struct stage stage = {.caller = NULL};
+	const struct stage_verb verb = {.start = start, .stage = &stage, .context = &stage};
 
-	return stage_run(cli, &stage, start, &stage);
+	return stage_run(cli, &verb, 1);
 }

@@ -84,6 +84,49 @@ teardown() {
 	assert_equal "$(jq -s '[.[] | select(.attempted == 1)] | length' <<<"$output")" 167
 }
 
+# several: asked records of all kinds, each with the answer that it gets from the cache of these tests.
+several() {
+	local i
+	for ((i = 0; i < 90; i++)); do
+		case $((i % 9)) in
+		0) asked file.read s-43 "r$i" ;;
+		1) asked ping s-42 "r$i" ;;
+		2) asked file.fly s-42 "r$i" ;;
+		3) asked file.write s-42 "r$i" '{"path":"/x","text":"a \"b\"\n\\"}' ;;
+		4) printf '{"sandbox":"s-42","args":{},"op":"exec.run"}\n' ;;
+		*) asked file.read s-42 "r$i" '{"path":"/etc/hostname"}' ;;
+		esac
+	done
+}
+
+@test "a record spelled unusually is routed as its usual spelling is, to the byte" {
+	cd "$BATS_TEST_TMPDIR" || return
+	several >usual
+	spacerouted route --window 16 <usual >expected || assert_equal $? 3
+	run spacerouted route --window 16 < <(sed 's/^{/{ /' usual)
+	assert_equal "$status" 3
+	run -0 diff expected - <<<"$output"
+	run -0 grep -c '"attempted":1' expected
+	assert_output 60
+}
+
+@test "with --jobs records stay in order, and are routed as by one thread" {
+	local jobs
+	cd "$BATS_TEST_TMPDIR" || return
+	several >all
+	spacerouted route <all >one || assert_equal $? 3
+	for jobs in '2' '5 --window 3' '0'; do
+		# shellcheck disable=SC2086
+		run spacerouted route --jobs $jobs <all
+		assert_equal "$status" 3
+		run -0 diff one - <<<"$output"
+	done
+	run -2 spacerouted route --jobs 65 <all
+	stop cache
+	run -3 spacerouted route --jobs 3 <all
+	assert_equal "$(jq -r .error <<<"$output" | sort | uniq -c | xargs)" '10 bad-record 80 unavailable'
+}
+
 @test "a bearer token is its owner's name, and nobody else's" {
 	token=$BATS_TEST_TMPDIR/ci
 	spacerouted grant -p token:ci -s s-42 --ops ping --token-file "$token"

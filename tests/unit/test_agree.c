@@ -19,6 +19,8 @@ TARGET(agree_scan);
 TARGET(agree_claims);
 TARGET(agree_order);
 TARGET(agree_compare);
+TARGET(agree_route);
+TARGET(agree_question);
 
 #define LLVMFuzzerTestOneInput agree_scan
 #include "../fuzz/fuzz_scan.c"
@@ -31,6 +33,14 @@ TARGET(agree_compare);
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput agree_compare
 #include "../fuzz/fuzz_compare.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput agree_route
+#define agree_question         agree_route_question
+#include "../fuzz/fuzz_route.c"
+#undef agree_question
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput agree_question
+#include "../fuzz/fuzz_question.c"
 #undef LLVMFuzzerTestOneInput
 
 #define CORPUS "tests/fuzz/corpus/"
@@ -116,6 +126,24 @@ static bool compare_is_quick(const char *text, size_t size)
 	return spaceid_judge_quick(text, size, NULL, &comparison);
 }
 
+static bool route_is_quick(const char *text, size_t size)
+{
+	const char *lf = memchr(text, '\n', size);
+	char question[SP_QUESTION_MAX];
+	struct sp_out out = {.at = question, .room = sizeof(question)};
+	struct sp_reply_pieces pieces;
+
+	return lf && sp_route_stage_quick(text, (size_t)(lf - text), &WHO, &out) &&
+	       sp_reply_quick(lf + 1, size - (size_t)(lf - text) - 1, &pieces);
+}
+
+static bool question_is_quick(const char *text, size_t size)
+{
+	struct sp_question question;
+
+	return sp_question_quick(text, size, &question);
+}
+
 static void lines_agree(void **state)
 {
 	(void)state;
@@ -140,6 +168,18 @@ static void comparisons_agree(void **state)
 	assert_true(over_corpus("compare", agree_compare, compare_is_quick) >= 4);
 }
 
+static void routes_agree(void **state)
+{
+	(void)state;
+	assert_true(over_corpus("route", agree_route, route_is_quick) >= 5);
+}
+
+static void questions_agree(void **state)
+{
+	(void)state;
+	assert_true(over_corpus("question", agree_question, question_is_quick) >= 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +187,8 @@ int main(void)
 	    cmocka_unit_test(claims_agree),
 	    cmocka_unit_test(orders_agree),
 	    cmocka_unit_test(comparisons_agree),
+	    cmocka_unit_test(routes_agree),
+	    cmocka_unit_test(questions_agree),
 	};
 
 	return cmocka_run_group_tests_name("agree", tests, NULL, NULL);

@@ -30,7 +30,8 @@ struct work {
 	ev_prepare prepare; /* answers from the phase before the wait instead */
 	struct {
 		struct sp_turn *turn;
-		json_t *record;
+		json_t *record; /* or the answer stands in the turn's room: */
+		size_t size;
 	} held[HELD_MAX];
 	unsigned count, most, started, seed;
 };
@@ -48,7 +49,10 @@ static void answer_one(struct work *work)
 	if (work->count == 0)
 		return;
 	i = chance(work, work->count);
-	sp_turn_answer(work->held[i].turn, work->held[i].record);
+	if (work->held[i].size)
+		sp_turn_answer_room(work->held[i].turn, work->held[i].size, SP_EXIT_REFRESH);
+	else
+		sp_turn_answer(work->held[i].turn, work->held[i].record);
 	work->held[i] = work->held[--work->count];
 }
 
@@ -91,9 +95,35 @@ static int start(void *context, struct sp_turn *turn, json_t *record, struct sp_
 	}
 	assert_true(work->count < HELD_MAX);
 	work->held[work->count].turn = turn;
+	work->held[work->count].size = 0;
 	work->held[work->count++].record = json_incref(record);
 	work->most = work->count > work->most ? work->count : work->most;
 	return 0;
+}
+
+/* `{"q":…` is put into the turn's room, in two steps, and held there. */
+static bool start_quickly(void *context, struct sp_turn *turn, const char *line, size_t size)
+{
+	struct work *work = context;
+	size_t pad = 1 + chance(work, 3) * 3000;
+	char *room;
+
+	if (size < 5 || strncmp(line, "{\"q\":", 5) != 0)
+		return false;
+	work->started++;
+	room = sp_turn_room(turn, size);
+	assert_non_null(room);
+	memcpy(room, line, size);
+	room = sp_turn_room(turn, size + pad);
+	assert_non_null(room);
+	assert_memory_equal(room, line, size);
+	memcpy(room + size - 1, " }", 2);
+	assert_true(work->count < HELD_MAX);
+	work->held[work->count].turn = turn;
+	work->held[work->count].record = NULL;
+	work->held[work->count++].size = size + 1;
+	work->most = work->count > work->most ? work->count : work->most;
+	return true;
 }
 
 static int setup(void **state)
@@ -337,12 +367,101 @@ static void answers_from_the_last_moment_are_flushed_too(void **state)
 	check_conversation(work);
 }
 
+/* Lines of both kinds and bad ones, and what comes of them. */
+static size_t mixed(char *text, char *wanted, size_t room, int lines)
+{
+	size_t used = 0, wanted_used = 0;
+
+	for (int i = 0; i < lines; i++) {
+		used += (size_t)snprintf(text + used, room - used,
+		    i % 3   ? "{\"q\":%d}\n"
+		    : i % 2 ? "{\"n\":%d}\n"
+			    : "{\"do\":\"bad\",\"n\":%d}\n",
+		    i);
+		wanted_used += (size_t)snprintf(wanted + wanted_used, room - wanted_used,
+		    i % 3   ? "{\"q\":%d }\n"
+		    : i % 2 ? "{\"n\":%d}\n"
+			    : "{\"status\":\"error\",\"error\":\"bad-record\",\"line\":%d,"
+			      "\"message\":\"no good\"}\n",
+		    i % 3 || i % 2 ? i : i + 1);
+	}
+	return used;
+}
+
+static void what_is_answered_in_its_room_has_its_place_too(void **state)
+{
+	static char text[32768], wanted[65536];
+	struct work *work = *state;
+	struct sp_pipeline_options options = {
+	    .loop = work->loop, .quick = start_quickly, .start = start, .context = work};
+	size_t size = mixed(text, wanted, sizeof(text), 300);
+
+	for (options.window = 1; options.window <= HELD_MAX; options.window *= 4) {
+		sp_auto_fd int in = file_with(text, size), out = file_with("", 0);
+		ssize_t n;
+		exit_code = -77;
+		assert_int_equal(sp_pipeline_run_quick(in, out, &options, &exit_code, NULL), 0);
+		assert_int_equal(exit_code, SP_EXIT_BAD);
+		n = pread(out, output, sizeof(output) - 1, 0);
+		output[n] = '\0';
+		assert_string_equal(output, wanted);
+	}
+}
+
+static void answer_batch(void *worker, void *piece)
+{
+	sp_pipeline_answer(worker, piece);
+}
+
+/* Threads, each with a pipeline of its own. */
+static void batches_are_answered_like_lines(void **state)
+{
+	static char text[32768], wanted[65536];
+	struct sp_pipeline *pipelines[3];
+	void *works[3], *workers[3];
+	size_t size = mixed(text, wanted, sizeof(text), 300);
+	ssize_t n;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(setup(&works[i]), 0);
+		struct work *work = works[i];
+		struct sp_pipeline_options options = {
+		    work->loop, 1 + 4 * i, start_quickly, start, work};
+		assert_int_equal(sp_pipeline_new(&options, &pipelines[i]), 0);
+		workers[i] = pipelines[i];
+	}
+	for (unsigned jobs = 1; jobs <= 3; jobs++) {
+		sp_auto_fd int in = file_with(text, size), out = file_with("", 0);
+		exit_code = -77;
+		assert_int_equal(
+		    sp_batches_run(in, out, jobs, answer_batch, workers, &exit_code, NULL), 0);
+		assert_int_equal(exit_code, SP_EXIT_BAD);
+		n = pread(out, output, sizeof(output) - 1, 0);
+		output[n] = '\0';
+		assert_string_equal(output, wanted);
+	}
+	sp_auto_fd int in = file_with("{\"n\":1}\n{\"do\":\"stop\"}\n{\"n\":2}\n", 30);
+	sp_auto_fd int out = file_with("", 0);
+	err = (struct sp_err){0};
+	assert_int_equal(
+	    sp_batches_run(in, out, 3, answer_batch, workers, &exit_code, &err), SP_E_UNAVAILABLE);
+	assert_string_equal(err.message, "the disk burns");
+	for (unsigned i = 0; i < 3; i++) {
+		sp_pipeline_free(pipelines[i]);
+		(void)teardown(&works[i]);
+	}
+	sp_pipeline_free(NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(answers_keep_the_order_of_the_records),
+	    TEST(what_is_answered_in_its_room_has_its_place_too),
+	    TEST(batches_are_answered_like_lines),
 	    TEST(every_kind_of_answer_has_its_place),
 	    TEST(nothing_in_is_nothing_out),
 	    TEST(a_line_too_long_is_answered_in_its_place),

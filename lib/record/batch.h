@@ -8,8 +8,8 @@
 #include "base/pool.h"
 #include "record/lines.h"
 
-#define SP_BATCH_LINES 32
-#define SP_BATCH_BYTES (32u * 1024u) /* from which on no line is added */
+#define SP_BATCH_LINES 128
+#define SP_BATCH_BYTES (64u * 1024u) /* from which on no line is added */
 
 /* Lines, and what one thread makes of them. */
 struct sp_batch {

@@ -18,7 +18,7 @@ static int write_lines(void)
 	int count = 0;
 
 	if (!in || !out)
-		bench_stop("cannot write");
+		bench_fail("cannot write");
 	for (int i = 0; i < TIMES; i++) {
 		rewind(in);
 		while (getline(&line, &room, in) > 0) {
@@ -32,7 +32,7 @@ static int write_lines(void)
 	free(line);
 	(void)fclose(in);
 	if (fclose(out) != 0)
-		bench_stop("cannot write");
+		bench_fail("cannot write");
 	return count;
 }
 

@@ -16,7 +16,7 @@ struct bench_spent {
 	double processor, wall; /* seconds */
 };
 
-static inline void bench_stop(const char *what)
+static inline void bench_fail(const char *what)
 {
 	(void)fprintf(stderr, "bench: %s\n", what);
 	exit(1);
@@ -44,7 +44,7 @@ static inline struct bench_spent bench_filter(
 	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, environ) != 0 ||
 	    wait4(pid, &ended, 0, &usage) != pid || !WIFEXITED(ended) ||
 	    WEXITSTATUS(ended) != status)
-		bench_stop("a filter failed");
+		bench_fail("a filter failed");
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return (struct bench_spent){bench_seconds(&usage.ru_utime) + bench_seconds(&usage.ru_stime),
 	    (double)(bench_now_ns() - start) / 1e9};
@@ -60,7 +60,7 @@ static inline struct bench_spent bench_alone(
 	for (unsigned i = 0; i < parts; i++) {
 		pid_t pid = fork();
 		if (pid < 0)
-			bench_stop("cannot fork");
+			bench_fail("cannot fork");
 		if (pid == 0) {
 			work(context, i, parts);
 			_exit(0);
@@ -70,7 +70,7 @@ static inline struct bench_spent bench_alone(
 		struct rusage usage;
 		int ended;
 		if (wait4(-1, &ended, 0, &usage) < 0 || ended != 0)
-			bench_stop("a peer failed");
+			bench_fail("a peer failed");
 		spent.processor += bench_seconds(&usage.ru_utime) + bench_seconds(&usage.ru_stime);
 	}
 	spent.wall = (double)(bench_now_ns() - start) / 1e9;

@@ -142,15 +142,17 @@ static enum sp_lease_between weigh(enum sp_effect effect)
 	return SP_BETWEEN_UNKNOWN;
 }
 
-/* Everything since the last comparison. A single step shows in the record itself. */
-static enum sp_lease_between look_back(const struct sp_lease *lease, uint64_t version)
+/* Everything since the last comparison. A single step shows in the record itself. What the page no
+ * longer remembers can have been no more than owner and evidence while the floor has not moved. */
+static enum sp_lease_between look_back(
+    const struct sp_lease *lease, const struct sp_page_view *view)
 {
 	enum sp_lease_between between = SP_BETWEEN_NOTHING;
 	struct sp_page_change change;
 	uint64_t cursor = lease->cursor;
 	int got;
 
-	if (version <= lease->seen.version + 1)
+	if (view->version <= lease->seen.version + 1)
 		return between;
 	while ((got = sp_page_next(lease->set->options.store, &cursor, &change)) == 1) {
 		enum sp_lease_between one = weigh(change.effect);
@@ -160,7 +162,11 @@ static enum sp_lease_between look_back(const struct sp_lease *lease, uint64_t ve
 			return one;
 		between = one > between ? one : between;
 	}
-	return got < 0 ? SP_BETWEEN_UNKNOWN : between;
+	if (got < 0)
+		between = SP_BETWEEN_UNKNOWN;
+	return between == SP_BETWEEN_UNKNOWN && view->floor <= lease->seen.version
+		   ? SP_BETWEEN_NOTHING
+		   : between;
 }
 
 /* A change that does not come to an end within cut_timeout ends the lease instead. */
@@ -189,8 +195,8 @@ static int compare(struct sp_lease *lease, const struct sp_page_view *view, uint
 	/* Between look and reading it may have moved on. */
 	if (bad == -EAGAIN || (!bad && (int64_t)view->version != record->version))
 		return hold_still(lease);
-	if (sp_lease_judge(&lease->terms, bad ? NULL : record, look_back(lease, view->version),
-		&reason) == SP_LEASE_CUT) {
+	if (sp_lease_judge(&lease->terms, bad ? NULL : record, look_back(lease, view), &reason) ==
+	    SP_LEASE_CUT) {
 		sp_lease_doom(lease, SP_LEASE_WAS_CUT, reason,
 		    bad && bad != SP_E_ABSENT ? "the record cannot be read"
 					      : "the record moved on");

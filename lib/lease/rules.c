@@ -29,7 +29,8 @@ bool sp_lease_kind_parse(const char *name, enum sp_lease_kind *ret_kind)
 }
 
 /* The routes agree, as far as this kind asks. A route that was replaced and came back is another
- * activation of the same name; of it the lease knows nothing. */
+ * activation of the same name, and so is a record that was taken away and installed anew, whose
+ * epoch may be the same: of it the lease knows nothing. */
 static enum sp_reason judge_epoch(const struct sp_lease_terms *terms,
     const struct sp_record *record, enum sp_lease_between between)
 {
@@ -37,12 +38,12 @@ static enum sp_reason judge_epoch(const struct sp_lease_terms *terms,
 
 	if (between == SP_BETWEEN_REPLACED || steps < 0)
 		return SP_REASON_ACTIVATION;
-	if (steps == 0)
-		return SP_REASON_NONE;
-	if (terms->kind == SP_LEASE_CONTROL)
+	if (steps > 0 && terms->kind == SP_LEASE_CONTROL)
 		return SP_REASON_ATTEMPT;
+	if (between == SP_BETWEEN_UNKNOWN)
+		return SP_REASON_ACTIVATION;
 	/* One step that left all but the attempt alone was one of the attempt. */
-	return steps == 1 || between == SP_BETWEEN_ATTEMPTS ? SP_REASON_NONE : SP_REASON_ACTIVATION;
+	return steps <= 1 || between == SP_BETWEEN_ATTEMPTS ? SP_REASON_NONE : SP_REASON_ACTIVATION;
 }
 
 static enum sp_reason reason_of(const struct sp_lease_terms *terms, const struct sp_record *record,

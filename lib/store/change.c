@@ -57,7 +57,9 @@ static void follow(struct sp_store *store, uint32_t index, const struct sp_recor
 		version++;
 		cuts = true;
 	}
-	if (cuts && version != entry->version)
+	/* Also where the version is the new one already: its writer may have died between the two.
+	 */
+	if (cuts)
 		floor = version;
 	sp_page_publish(store, index, SP_EFFECT_SETTLED, state_of(record), epoch, version, floor);
 }
@@ -182,7 +184,9 @@ static int carry_out(struct sp_store *store, const char *sandbox, enum sp_effect
 	}
 	sp_page_publish(store, index, effect, state_of(record),
 	    record ? (uint64_t)record->epoch : entry->epoch, version, floor);
-	*cut = (struct cut){pends, index, floor};
+	/* Evidence cuts nothing; but an install that returns says that no old move is left,
+	 * whatever made it old. */
+	*cut = (struct cut){pends || effect == SP_EFFECT_EVIDENCE, index, floor};
 	return 0;
 }
 

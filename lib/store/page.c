@@ -231,6 +231,7 @@ int sp_page_look(struct sp_store *store, struct sp_page_ref ref, struct sp_page_
 		word = entry->word;
 		view.epoch = entry->epoch;
 		view.version = entry->version;
+		view.floor = entry->floor;
 		if (entry->generation != ref.generation)
 			return SP_E_ABSENT;
 	} while (entry->word != word && ++looks < LOOKS_MAX);

@@ -89,6 +89,7 @@ int sp_page_find(struct sp_store *store, const char *sandbox, struct sp_page_ref
 enum sp_page_state { SP_PAGE_ABSENT, SP_PAGE_ACTIVE, SP_PAGE_RETIRED };
 struct sp_page_view {
 	uint64_t epoch, version;
+	uint64_t floor; /* version of the last change but of owner or evidence */
 	enum sp_page_state state;
 	bool pending;     /* a change is under way: move nothing, look again */
 	bool writer_dead; /* pending, and its writer is gone: cut */

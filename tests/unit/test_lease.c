@@ -246,6 +246,47 @@ static void attempts_that_came_and_went_unseen_do_not(void **state)
 	assert_int_equal(sp_lease_terms(lease)->epoch, 3);
 }
 
+/* More changes than the page remembers, of others. */
+static void let_the_page_forget(struct sp_store *store)
+{
+	installed(store, "s-43", 1);
+	for (unsigned i = 0; i < SP_PAGE_EVENTS; i++)
+		handed_off(store, "s-43", i % 2 ? "op-8" : "op-7", i % 2 ? "op-7" : "op-8");
+}
+
+/* Taken away and installed anew, the record starts at epoch 1 again: route and epoch are those of
+ * the lease, and nobody remembers what lay between. */
+static void an_execution_that_went_and_came_back_forgotten_still_cuts(void **state)
+{
+	struct scratch *s = *state;
+	struct sp_lease *gateway = opened(SP_LEASE_GATEWAY), *control = opened(SP_LEASE_CONTROL);
+	struct sp_outcome outcome;
+
+	retired(s->store, "s-42", 7);
+	assert_int_equal(sp_store_remove(s->store, "s-42", INT64_MAX, 2000, &outcome, NULL), 0);
+	assert_int_equal(installed(s->store, "s-42", 7), SP_EFFECT_INSTALLED);
+	let_the_page_forget(s->store);
+	assert_int_equal(sp_lease_enter(gateway), SP_E_CONFLICT);
+	assert_int_equal(sp_lease_enter(control), SP_E_CONFLICT);
+	run_until(&self.ends, 2);
+	assert_int_equal(self.end.reason, SP_REASON_ACTIVATION);
+}
+
+/* What is forgotten cuts nobody whose sandbox only changed its owner. */
+static void owners_that_changed_forgotten_do_not(void **state)
+{
+	struct scratch *s = *state;
+	struct sp_lease *gateway = opened(SP_LEASE_GATEWAY), *control = opened(SP_LEASE_CONTROL);
+
+	handed_off(s->store, "s-42", "op-7", "op-8");
+	handed_off(s->store, "s-42", "op-8", "op-7");
+	let_the_page_forget(s->store);
+	assert_int_equal(sp_lease_enter(gateway), 0);
+	sp_lease_leave(gateway, SP_LEASE_IN, 1);
+	assert_int_equal(sp_lease_enter(control), 0);
+	sp_lease_leave(control, SP_LEASE_IN, 1);
+}
+
 static void while_a_change_is_pending_nothing_moves_and_then_it_goes_on(void **state)
 {
 	struct scratch *s = *state;
@@ -321,6 +362,8 @@ int main(void)
 	    TEST(a_gateway_lease_goes_on_under_the_new_epoch),
 	    TEST(an_activation_that_came_and_went_unseen_still_cuts),
 	    TEST(attempts_that_came_and_went_unseen_do_not),
+	    TEST(an_execution_that_went_and_came_back_forgotten_still_cuts),
+	    TEST(owners_that_changed_forgotten_do_not),
 	    TEST(while_a_change_is_pending_nothing_moves_and_then_it_goes_on),
 	    TEST(a_change_that_never_ends_cuts),
 	    TEST(a_record_taken_away_by_hand_cuts),

@@ -186,6 +186,10 @@ static void a_route_that_came_back_is_not_the_same(void **state)
 	record.epoch = control.epoch;
 	assert_int_equal(
 	    judged(&control, &record, SP_BETWEEN_REPLACED, SP_LEASE_CUT), SP_REASON_ACTIVATION);
+	assert_int_equal(
+	    judged(&control, &record, SP_BETWEEN_UNKNOWN, SP_LEASE_CUT), SP_REASON_ACTIVATION);
+	assert_int_equal(
+	    judged(&gateway, &record, SP_BETWEEN_UNKNOWN, SP_LEASE_CUT), SP_REASON_ACTIVATION);
 	record.epoch = 1;
 	assert_int_equal(
 	    judged(&gateway, &record, SP_BETWEEN_UNKNOWN, SP_LEASE_CUT), SP_REASON_ACTIVATION);

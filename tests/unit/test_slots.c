@@ -227,6 +227,64 @@ static void a_pruned_record_waits_too(void **state)
 	end(&stuck);
 }
 
+/* Evidence cuts nothing, but where it is given, an install returns: with its word that what an
+ * earlier one cut has ended. */
+static void evidence_waits_for_what_an_earlier_install_cut(void **state)
+{
+	struct scratch *s = *state;
+	struct sp_change change = an_install("s-42", 8);
+	struct sp_outcome outcome;
+	struct stuck stuck;
+
+	installed(s->store, "s-42", 7);
+	stuck = stuck_holder(s);
+	assert_int_equal(change_within(s->store, change, 20, &outcome, NULL), SP_E_TIMEOUT);
+	change.bridge = json_object();
+	assert_int_equal(change_within(s->store, change, 20, &outcome, NULL), SP_E_TIMEOUT);
+	assert_int_equal(outcome.effect, SP_EFFECT_EVIDENCE);
+	assert_int_equal(write(stuck.leave, "l", 1), 1);
+	change.vmm = json_object();
+	assert_int_equal(change_within(s->store, change, 30000, &outcome, NULL), 0);
+	assert_int_equal(outcome.effect, SP_EFFECT_EVIDENCE);
+	json_decref(change.bridge);
+	json_decref(change.vmm);
+	end(&stuck);
+}
+
+/* The writer died between two words of the publication: the version is the new one already, what
+ * moves are old is not. */
+static void publish_half(struct scratch *s)
+{
+	struct sp_change change = an_install("s-42", 8);
+	struct sp_page_entry *entry;
+	struct sp_outcome outcome;
+	uint32_t index;
+
+	assert_int_equal(sp_page_search(s->store->writable, "s-42", &index), 0);
+	entry = &s->store->writable->entries[index];
+	assert_int_equal(change_within(s->store, change, 20, &outcome, NULL), SP_E_TIMEOUT);
+	assert_int_equal(sp_process_self(&s->store->self), 0);
+	sp_page_mark(s->store, index, true);
+	entry->floor = 1;
+}
+
+static void settling_waits_for_moves_whatever_was_published(void **state)
+{
+	struct scratch *s = *state;
+	struct sp_outcome outcome;
+	struct stuck stuck;
+
+	installed(s->store, "s-42", 7);
+	stuck = stuck_holder(s);
+	in_a_child(publish_half, s);
+	assert_int_equal(
+	    change_within(s->store, an_install("s-42", 8), 20, &outcome, NULL), SP_E_TIMEOUT);
+	assert_int_equal(outcome.effect, SP_EFFECT_NONE);
+	assert_int_equal(write(stuck.leave, "l", 1), 1);
+	assert_int_equal(change_within(s->store, an_install("s-42", 8), 30000, &outcome, NULL), 0);
+	end(&stuck);
+}
+
 /* What a lying holder writes delays, and is otherwise ignored. */
 static void a_lie_in_a_slot_only_delays(void **state)
 {
@@ -325,6 +383,8 @@ int main(void)
 	    T(others_are_not_waited_for),
 	    T(a_stopped_holder_is_waited_for_and_a_dead_one_is_not),
 	    T(a_pruned_record_waits_too),
+	    T(evidence_waits_for_what_an_earlier_install_cut),
+	    T(settling_waits_for_moves_whatever_was_published),
 	    T(a_lie_in_a_slot_only_delays),
 	    T(slots_grow_when_all_are_taken),
 	    T(holders_of_a_removed_slots_file_are_stopped),

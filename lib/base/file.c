@@ -196,10 +196,22 @@ static bool is_directory(const char *path)
 	return S_ISDIR(info.st_mode);
 }
 
-int sp_directory_make(const char *path, mode_t mode, struct sp_err *err)
+/* Of a level that was there before, its maker is to say whether it lasts; but he may have been
+ * killed first. Where nobody but him may look, it is left to him. */
+static int sync_level(const char *path, bool made, struct sp_err *err)
+{
+	int bad = sp_file_sync_directory(AT_FDCWD, path, made ? err : NULL);
+
+	return made ? bad : 0;
+}
+
+static int make_levels(const char *path, mode_t mode, bool lasting, struct sp_err *err)
 {
 	char partial[PATH_MAX];
 	size_t length = strlen(path);
+	/* A level is made only when those above it last: later runs need look at no more than one.
+	 */
+	bool anew = lasting && access(path, F_OK) < 0;
 
 	if (length == 0 || length >= sizeof(partial))
 		return sp_fail(err, -ENAMETOOLONG, "%s: path too long", path);
@@ -209,9 +221,23 @@ int sp_directory_make(const char *path, mode_t mode, struct sp_err *err)
 			continue;
 		char kept = partial[i];
 		partial[i] = '\0';
-		if (mkdir(partial, mode) == 0 ? chmod(partial, mode) < 0 : !is_directory(partial))
+		bool made = mkdir(partial, mode) == 0;
+		if (made ? chmod(partial, mode) < 0 : !is_directory(partial))
 			return sp_fail_errno(err, "%s", partial);
+		int bad = anew || (lasting && kept == '\0') ? sync_level(partial, made, err) : 0;
+		if (bad)
+			return bad;
 		partial[i] = kept;
 	}
 	return 0;
+}
+
+int sp_directory_make(const char *path, mode_t mode, struct sp_err *err)
+{
+	return make_levels(path, mode, false, err);
+}
+
+int sp_directory_make_lasting(const char *path, mode_t mode, struct sp_err *err)
+{
+	return make_levels(path, mode, true, err);
 }

@@ -50,4 +50,8 @@ int sp_file_sync_directory(int at, const char *path, struct sp_err *err);
  * as it is. */
 int sp_directory_make(const char *path, mode_t mode, struct sp_err *err);
 
+/* The same, and its name survives a loss of power, those of the levels above it that are made here
+ * too; also when it was there and whoever made it was killed before he had synced it. */
+int sp_directory_make_lasting(const char *path, mode_t mode, struct sp_err *err);
+
 #endif

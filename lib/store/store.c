@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +32,15 @@ static int open_directory(struct sp_store *store, const char *path, struct sp_er
 	return store->path ? 0 : sp_fail(err, -ENOMEM, "out of memory");
 }
 
+/* The lock's file comes after all else, so that where it is the directory was made to last. */
+static int make_directory(const char *path, struct sp_err *err)
+{
+	char lock[PATH_MAX];
+
+	(void)snprintf(lock, sizeof(lock), "%s/" SP_LOCK_FILE, path);
+	return access(lock, F_OK) == 0 ? 0 : sp_directory_make_lasting(path, DIRECTORY_MODE, err);
+}
+
 int sp_store_open(const char *directory, int flags, struct sp_store **ret, struct sp_err *err)
 {
 	struct sp_store *store = calloc(1, sizeof(*store));
@@ -42,7 +52,7 @@ int sp_store_open(const char *directory, int flags, struct sp_store **ret, struc
 	    -1;
 	store->boot = sp_page_boot();
 	if (flags & SP_STORE_CREATE)
-		bad = sp_directory_make(directory, DIRECTORY_MODE, err);
+		bad = make_directory(directory, err);
 	if (!bad)
 		bad = open_directory(store, directory, err);
 	if (!bad && store->writer)

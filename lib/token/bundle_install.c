@@ -73,7 +73,7 @@ static int open_place(const char *directory, const struct sp_bundle_wait *wait, 
 	place->directory[length] = '\0';
 	(void)snprintf(
 	    place->serial_path, sizeof(place->serial_path), "%s.serial", place->directory);
-	bad = sp_directory_make(place->directory, 0755, err);
+	bad = sp_directory_make_lasting(place->directory, 0755, err);
 	if (bad)
 		return bad;
 	place->fd = open(place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -213,20 +213,28 @@ static bool points_to(const struct place *place, const char *name, const char *t
 	return size == (ssize_t)strlen(target) && memcmp(link, target, (size_t)size) == 0;
 }
 
-static int switch_to(const struct place *place, const char *version, struct sp_err *err)
+/* The two files under the names that they are looked for by, and all of it durable. */
+static int complete(const struct place *place, struct sp_err *err)
 {
 	int bad = 0;
 
-	if (fsync(place->fd) < 0)
-		return sp_fail_errno(err, "%s: fsync", place->directory);
-	bad = point(place, version, "current", err);
-	if (!bad && !points_to(place, "manifest.json", "current/manifest.json"))
+	if (!points_to(place, "manifest.json", "current/manifest.json"))
 		bad = point(place, "current/manifest.json", "manifest.json", err);
 	if (!bad && !points_to(place, "manifest.sig", "current/manifest.sig"))
 		bad = point(place, "current/manifest.sig", "manifest.sig", err);
 	if (!bad && fsync(place->fd) < 0)
 		bad = sp_fail_errno(err, "%s: fsync", place->directory);
 	return bad;
+}
+
+static int switch_to(const struct place *place, const char *version, struct sp_err *err)
+{
+	int bad;
+
+	if (fsync(place->fd) < 0)
+		return sp_fail_errno(err, "%s: fsync", place->directory);
+	bad = point(place, version, "current", err);
+	return bad ? bad : complete(place, err);
 }
 
 /* Versions that are no longer, or never were, in force. Best effort: the next install tries again.
@@ -254,6 +262,22 @@ static void sweep(const struct place *place, const char *version)
 	(void)closedir(directory);
 }
 
+/* The bundle is in force; but whoever switched to it may have been killed right after. */
+static int finish_switch(const struct place *place, struct sp_err *err)
+{
+	char version[64];
+	ssize_t size = readlinkat(place->fd, "current", version, sizeof(version) - 1);
+	int bad;
+
+	if (size < 0) /* Two plain files, put there by hand. */
+		return 0;
+	version[size] = '\0';
+	bad = complete(place, err);
+	if (!bad)
+		sweep(place, version);
+	return bad;
+}
+
 static int install(const struct place *place, const struct sp_bundle *bundle,
     const struct sp_manifest *manifest, bool *ret_changed, struct sp_err *err)
 {
@@ -270,7 +294,7 @@ static int install(const struct place *place, const struct sp_bundle *bundle,
 		return bad;
 	if (strcmp(in_force, offered.digest) == 0) {
 		*ret_changed = false;
-		return 0;
+		return finish_switch(place, err);
 	}
 	bad = make_version(place, bundle, manifest->serial, version, err);
 	/* First the mark that nothing goes below, then the switch: in between, the old bundle stays

@@ -275,6 +275,7 @@ static int lock(struct sp_journal *journal, struct sp_err *err)
 static int open_file(struct sp_journal *journal, struct sp_err *err)
 {
 	struct stat info;
+	int bad;
 
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (journal->fd < 0)
@@ -282,7 +283,10 @@ static int open_file(struct sp_journal *journal, struct sp_err *err)
 				       : sp_fail_errno(err, "%s", journal->path);
 	if (fstat(journal->fd, &info) < 0 || !S_ISREG(info.st_mode))
 		return sp_fail(err, -EINVAL, "%s: not a regular file", journal->path);
-	return read_file(journal, err);
+	/* Who renamed it may have been killed before he could sync: without its name, what is used
+	 * from now on would be lost with the power. */
+	bad = sp_file_sync_directory(AT_FDCWD, journal->path, err);
+	return bad ? bad : read_file(journal, err);
 }
 
 int sp_journal_open(const char *directory, struct sp_journal **ret, struct sp_err *err)
@@ -299,7 +303,7 @@ int sp_journal_open(const char *directory, struct sp_journal **ret, struct sp_er
 	if (bad)
 		(void)sp_fail(err, bad, "%s: journal: %s", directory, sp_code_text(bad));
 	if (!bad)
-		bad = sp_directory_make(directory, 0700, err);
+		bad = sp_directory_make_lasting(directory, 0700, err);
 	if (!bad)
 		bad = lock(journal, err);
 	if (!bad)

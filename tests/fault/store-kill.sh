@@ -6,44 +6,9 @@
 set -u
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-bin=${SPACE_BIN:-$root/build/bin} fixtures=$root/build/fixtures
 operation=$1 steps=${2:-}
-export SPACE_CONFIG=$root/tests/fixtures/empty.ini
-scratch=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)" store-kill.XXXXXX)
-trap 'rm -rf "$scratch"' EXIT
-store=$scratch/store base=$scratch/base input=$scratch/input
-: >"$input"
-
-record() {
-	printf '{"sandbox":"s-42","route":{"execution":%s,"worker":"w","substrate":"kubernetes","pod_uid":"0b9fa3b1-3d4e-4f50-8a6b-7c8d9e0f1a2b","activation":"a","attempt":%s},"owner":"op-7"%s}\n' "$@"
-}
-install_in() { record "$2" "$3" "$4" | "$bin/spaceid" install --records "$1" >"$scratch/out" || exit 1; }
-
-# A store with another sandbox in it, so that the change finds page and slots as they are in daily life.
-record 1 1 '' | sed s/s-42/s-1/ | "$bin/spaceid" install --records "$base" >"$scratch/out" || exit 1
-command=("$bin/spaceid" install --records "$store")
-case $operation in
-create) rm -rf "$base" && record 7 1 '' >"$input" ;;
-install) record 7 1 '' >"$input" ;;
-replace) install_in "$base" 7 1 '' && record 8 1 '' >"$input" ;;
-attempt) install_in "$base" 7 1 '' && record 7 2 '' >"$input" ;;
-evidence) install_in "$base" 7 1 '' && record 7 1 ',"bridge":{"pid":7}' >"$input" ;;
-retire) install_in "$base" 7 1 '' && command=("$bin/spaceid" retire --sandbox s-42 --execution 7 --records "$store") ;;
-fence) install_in "$base" 7 1 '' && command=("$bin/spaceid" fence --sandbox s-42 --cut --records "$store") ;;
-handoff) install_in "$base" 7 1 '' && command=("$bin/spaceid" handoff --sandbox s-42 --from op-7 --owner op-8 --records "$store") ;;
-reinstall)
-	install_in "$base" 7 1 ''
-	"$bin/spaceid" retire --sandbox s-42 --execution 7 --records "$base" >"$scratch/out" || exit 1
-	"$bin/spaceid" prune --no-routes --older-than 0 --records "$base" >"$scratch/out" || exit 1
-	record 8 1 '' >"$input"
-	;;
-prune)
-	install_in "$base" 7 1 ''
-	"$bin/spaceid" retire --sandbox s-42 --execution 7 --records "$base" >"$scratch/out" || exit 1
-	command=("$bin/spaceid" prune --no-routes --older-than 0 --records "$store")
-	;;
-*) exit 2 ;;
-esac
+. "$root/tests/fault/common.bash"
+prepare_store "$operation"
 
 fresh() {
 	rm -rf "$store"

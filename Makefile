@@ -156,6 +156,15 @@ SCRIPT_COMPLETIONS := $(BUILD)/script-completions
 SCRIPT_COMPLETIONS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/script-completions/*.c)))
 $(SCRIPT_COMPLETIONS): $(SCRIPT_COMPLETIONS_OBJECTS) $(BUILD)/libspace.a
 	$(Q)$(CC) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $^ $(SP_LIBS)
+# tests/model: every state of Spin models of what must never go wrong, and each of them without one of its guards.
+model:
+	@tests/model/run
+
+# A bill of materials, CycloneDX: the programs as they were built, and the libraries that they run with here.
+SBOM_OF = $(TOOLS:%=$(BUILD)/bin/%) $(GUEST_STATIC)
+sbom: all
+	@CC="$(CC)" lib/sbom/make $(VERSION) $(SBOM_OF) >$(BUILD)/sbom.json
+
 completions: all $(SCRIPT_COMPLETIONS)
 	$(Q)for t in $(TOOLS); do \
 		$(BUILD)/bin/$$t completions bash >completions/$$t.bash && \
@@ -178,7 +187,7 @@ captures: all fixtures
 C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
 SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
-	tests/fault/*.sh tests/fault/*.bash tests/model/run tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
+	tests/fault/*.sh tests/fault/*.bash tests/model/run lib/sbom/make tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
 COMMA := ,
 TIDY_FLAGS := $(patsubst -DSP_VERSION=%,-DSP_VERSION=\"0\",$(SP_CPPFLAGS)) -std=gnu11
 tidy = $(Q)printf '%s\n' $(PRODUCT_C) | xargs -P2 -n8 sh -c \
@@ -286,7 +295,7 @@ deb: dist
 clean:
 	rm -rf build
 
-.PHONY: all xterm unit unit-programs fixtures bench fuzz lab model completions captures lint analyze asan install uninstall demo check check-guest \
+.PHONY: all xterm unit unit-programs fixtures bench fuzz lab model sbom completions captures lint analyze asan install uninstall demo check check-guest \
 	deps dist deb clean
 # The tests' machines lie in there too.
 -include $(shell find $(BUILD) -path $(BUILD)/systemd -prune -o -path $(BUILD)/guest -prune -o -path $(BUILD)/deb -prune -o -type f -name '*.d' -print 2>/dev/null)

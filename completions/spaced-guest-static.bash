@@ -47,7 +47,7 @@ _spaced-guest-static() {
 	esac
 	case $verb in
 	"")
-		options="--listen --root --cid --key --max-sessions --max-tree-mib --max-tree-entries --help --version "
+		options="--listen --root --cid --key --max-sessions --max-tree-mib --max-tree-entries --help --version --verbose "
 		case $cur in
 		-*) _spaced-guest-static_words "$options" ;;
 		*) _spaced-guest-static_words "$options" ;;

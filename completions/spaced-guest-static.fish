@@ -29,3 +29,4 @@ complete -c spaced-guest-static -l max-tree-mib -x -d 'size of one tree.put (def
 complete -c spaced-guest-static -l max-tree-entries -x -d 'its entries (default: 1000000)'
 complete -c spaced-guest-static -l help -s h -d 'this text'
 complete -c spaced-guest-static -l version -s V -d 'which version it is'
+complete -c spaced-guest-static -l verbose -s v -d 'after -V: which libraries are inside, too'

@@ -356,6 +356,42 @@ static int unknown_verb(const struct sp_cli *cli, const char *first, const char 
 	    nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
 }
 
+/* What -o or --output at argv[*at] says, which may be the next word; NULL: it is another one. */
+static const char *output_word(char **argv, int *at)
+{
+	const char *word = argv[*at];
+
+	if (strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0)
+		return argv[*at + 1] ? argv[++*at] : "";
+	if (strncmp(word, "--output=", 9) == 0)
+		return word + 9;
+	return strncmp(word, "-o", 2) == 0 ? word + 2 : NULL;
+}
+
+/* -V [-v] [-o json|table]: no verb, and so no table of options. */
+static int say_version(struct sp_cli *cli, int argc, char **argv)
+{
+	bool verbose = false, json = false;
+
+	for (int i = 2; i < argc; i++) {
+		const char *value = output_word(argv, &i);
+		if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--verbose") == 0)
+			verbose = true;
+		else if (value && (strcmp(value, "json") == 0 || strcmp(value, "table") == 0))
+			json = value[0] == 'j';
+		else
+			return sp_cli_usage(cli, "%s takes -v, and -o json or -o table", argv[1]);
+	}
+	if (json)
+		return sp_cli_put_json(cli,
+		    verbose ? sp_cli_bom(cli->tool->name)
+			    : json_pack("{ssss}", "name", cli->tool->name, "version", SP_VERSION));
+	(void)printf("%s %s\n", cli->tool->name, SP_VERSION);
+	if (verbose)
+		sp_cli_versions(stdout);
+	return SP_EXIT_DONE;
+}
+
 static int run_tool(struct sp_cli *cli, int argc, char **argv)
 {
 	const char *second = argc > 2 ? argv[2] : NULL;
@@ -367,10 +403,7 @@ static int run_tool(struct sp_cli *cli, int argc, char **argv)
 		return SP_EXIT_DONE;
 	}
 	if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
-		(void)printf("%s %s\n", cli->tool->name, SP_VERSION);
-		if (second && (strcmp(second, "-v") == 0 || strcmp(second, "--verbose") == 0))
-			sp_cli_versions(stdout);
-		return SP_EXIT_DONE;
+		return say_version(cli, argc, argv);
 	}
 	cli->verb = sp_cli_find_verb(cli->tool, argv[1], second);
 	if (!cli->verb)

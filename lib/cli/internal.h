@@ -2,6 +2,7 @@
 #ifndef SP_CLI_INTERNAL_H
 #define SP_CLI_INTERNAL_H
 
+#include <jansson.h>
 #include <stdio.h>
 #include "cli/cli.h"
 #include "cli/screen.h"
@@ -52,6 +53,9 @@ void sp_cli_progress_end(const struct sp_cli *cli);
 
 /* A line for each library that this process is linked to, or would load: name, version. */
 void sp_cli_versions(FILE *out);
+
+/* The same as a bill of materials, CycloneDX 1.5: a new reference; NULL: out of memory. */
+json_t *sp_cli_bom(const char *tool);
 
 void sp_cli_help_tool(const struct sp_tool *tool, FILE *out);
 void sp_cli_help_verb(const struct sp_tool *tool, const struct sp_verb *verb, FILE *out);

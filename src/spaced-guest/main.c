@@ -1,5 +1,10 @@
 /* spaced-guest: the agent alone, linked without any shared library, for guests that have nothing
  * else of ours. The same server as `spacebridge guest`, without configuration file. */
+#include <archive.h>
+#include <ev.h>
+#include <gnu/libc-version.h>
+#include <jansson.h>
+#include <sodium/version.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
@@ -25,12 +30,24 @@ static int run(struct sp_agent_config *config)
 	return sp_code_exit(bad);
 }
 
+/* No other program can tell what is inside this one. */
+static void say_libraries(void)
+{
+	(void)printf("glibc: %s\nlibsodium: %s\njansson: %s\nlibev: %d.%d\n",
+	    gnu_get_libc_version(), sodium_version_string(), jansson_version_str(),
+	    ev_version_major(), ev_version_minor());
+	(void)printf("libarchive: %d.%d.%d\n", ARCHIVE_VERSION_NUMBER / 1000000,
+	    ARCHIVE_VERSION_NUMBER / 1000 % 1000, ARCHIVE_VERSION_NUMBER % 1000);
+}
+
 static int say(enum guest_wanted wanted)
 {
 	if (wanted == GUEST_HELP)
 		guest_help(stdout);
 	else
 		(void)puts(NAME " " SP_VERSION);
+	if (wanted == GUEST_LIBRARIES)
+		say_libraries();
 	return ferror(stdout) || fflush(stdout) != 0;
 }
 

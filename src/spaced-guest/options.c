@@ -18,7 +18,7 @@ struct option {
 	int64_t min, max;     /* of a number; 0: it is none */
 };
 
-enum which { LISTEN, ROOT, CID, KEY, SESSIONS, TREE_MIB, TREE_ENTRIES, HELP, VERSION };
+enum which { LISTEN, ROOT, CID, KEY, SESSIONS, TREE_MIB, TREE_ENTRIES, HELP, VERSION, VERBOSE };
 
 static const struct option OPTIONS[] = {
     [LISTEN] = {"listen", 'l', "ADDRESS", "vsock:PORT or unix:PATH (default: vsock:5005)", 0, 0},
@@ -30,6 +30,7 @@ static const struct option OPTIONS[] = {
     [TREE_ENTRIES] = {"max-tree-entries", 0, "N", "its entries (default: 1000000)", 1, 100000000},
     [HELP] = {"help", 'h', NULL, "this text", 0, 0},
     [VERSION] = {"version", 'V', NULL, "which version it is", 0, 0},
+    [VERBOSE] = {"verbose", 'v', NULL, "after -V: which libraries are inside, too", 0, 0},
 };
 
 void guest_help(FILE *out)
@@ -81,6 +82,10 @@ static void set(struct sp_agent_config *config, enum guest_wanted *wanted, size_
 		break;
 	case VERSION:
 		*wanted = GUEST_VERSION;
+		break;
+	case VERBOSE:
+		if (*wanted == GUEST_VERSION)
+			*wanted = GUEST_LIBRARIES;
 		break;
 	}
 }

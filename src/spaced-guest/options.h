@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "guest/agent.h"
 
-enum guest_wanted { GUEST_SERVE, GUEST_HELP, GUEST_VERSION };
+enum guest_wanted { GUEST_SERVE, GUEST_HELP, GUEST_VERSION, GUEST_LIBRARIES };
 
 /* Takes the words from argv[1] on into `config`, which has the defaults; its texts point into argv.
  * 0, or SP_E_USAGE with words: the option, what is wrong with it, and the nearest one. */

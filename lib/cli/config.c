@@ -9,6 +9,7 @@
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/file.h"
 #include "base/text.h"
 #include "base/util.h"
@@ -253,4 +254,12 @@ bool sp_config_row(const struct sp_config *config, unsigned index, struct sp_con
 						: SP_CONFIG_DEFAULT;
 	sp_config_format(key, config, ret->value, sizeof(ret->value));
 	return true;
+}
+
+bool sp_uid_list_allows(const struct sp_uid_list *list, uid_t uid)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->uids[i] == uid)
+			return true;
+	return list->count == 0 && uid == geteuid();
 }

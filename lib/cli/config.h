@@ -20,6 +20,9 @@ struct sp_uid_list {
 	uid_t uids[SP_CONFIG_UIDS_MAX];
 };
 
+/* Of a list whose default is this process's own uid. */
+bool sp_uid_list_allows(const struct sp_uid_list *list, uid_t uid);
+
 struct sp_config {
 	/* [space] */
 	char realm[SP_ID_MAX + 1], name[SP_ID_MAX + 1],

@@ -247,18 +247,12 @@ static const struct sp_conn_handlers HANDLERS = {
 
 static bool is_allowed(const struct forward *forward, int fd, uid_t *ret_uid)
 {
-	const struct sp_uid_list *list = &forward->config->manager_allow;
 	struct ucred peer;
 
 	if (sp_unix_peer(fd, &peer) < 0)
 		return false;
 	*ret_uid = peer.uid;
-	if (list->count == 0)
-		return peer.uid == geteuid();
-	for (unsigned i = 0; i < list->count; i++)
-		if (list->uids[i] == peer.uid)
-			return true;
-	return false;
+	return sp_uid_list_allows(&forward->config->manager_allow, peer.uid);
 }
 
 /* Turned away before a word of it is looked at. What it says is thrown away until it ends: were the

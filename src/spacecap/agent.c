@@ -46,14 +46,6 @@ struct peer {
 	size_t lines;
 };
 
-static bool is_allowed(const struct agent *agent, uid_t uid)
-{
-	for (unsigned i = 0; i < agent->allow.count; i++)
-		if (agent->allow.uids[i] == uid)
-			return true;
-	return agent->allow.count == 0 && uid == geteuid();
-}
-
 static void put(struct peer *peer, json_t *answer)
 {
 	sp_auto_free char *text = answer ? sp_json_text(answer) : NULL;
@@ -172,7 +164,7 @@ static void on_accept(void *context, int fd)
 	}
 	peer->agent = agent;
 	peer->uid = credentials.uid;
-	peer->allowed = is_allowed(agent, credentials.uid);
+	peer->allowed = sp_uid_list_allows(&agent->allow, credentials.uid);
 	peer->next = agent->peers;
 	peer->back = &agent->peers;
 	if (peer->next)
@@ -245,7 +237,7 @@ static void reload(void *context)
 	sp_minter_free(agent->minter);
 	agent->minter = minter;
 	for (struct peer *peer = agent->peers; peer; peer = peer->next)
-		peer->allowed = is_allowed(agent, peer->uid);
+		peer->allowed = sp_uid_list_allows(&agent->allow, peer->uid);
 }
 
 /* Other files of the directory change too, and opening a sealed key takes a second. */

@@ -8,14 +8,6 @@
 #include "record/reason.h"
 #include "spacerouted/server.h"
 
-static bool is_allowed(const struct server *server, uid_t uid)
-{
-	for (unsigned i = 0; i < server->allow.count; i++)
-		if (server->allow.uids[i] == uid)
-			return true;
-	return server->allow.count == 0 && uid == geteuid();
-}
-
 void server_answer(struct exchange *exchange, char *answer)
 {
 	exchange->waits = false;
@@ -218,7 +210,7 @@ static void join(struct server *server, struct peer *peer, uid_t uid)
 	make_room(server);
 	peer->server = server;
 	peer->uid = uid;
-	peer->allowed = is_allowed(server, uid);
+	peer->allowed = sp_uid_list_allows(&server->allow, uid);
 	TAILQ_INIT(&peer->exchanges);
 	TAILQ_INSERT_TAIL(&server->peers, peer, link);
 	server->peer_count++;

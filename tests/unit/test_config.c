@@ -440,6 +440,18 @@ static void a_file_has_a_bound(void **state)
 	assert_string_equal(err.message, words);
 }
 
+static void a_list_of_uids_says_who_is_in_it_and_an_empty_one_our_own(void **state)
+{
+	const struct sp_uid_list none = {0}, two = {2, {geteuid() + 1, 70000}};
+
+	(void)state;
+	assert_true(sp_uid_list_allows(&none, geteuid()));
+	assert_false(sp_uid_list_allows(&none, geteuid() + 1));
+	assert_true(sp_uid_list_allows(&two, 70000));
+	assert_true(sp_uid_list_allows(&two, geteuid() + 1));
+	assert_false(sp_uid_list_allows(&two, geteuid()));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -454,6 +466,7 @@ int main(void)
 	    TEST(the_longest_line_is_exact),
 	    TEST(a_file_that_is_none_is_refused),
 	    TEST(a_file_has_a_bound),
+	    cmocka_unit_test(a_list_of_uids_says_who_is_in_it_and_an_empty_one_our_own),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, NULL, NULL);

@@ -199,11 +199,26 @@ static size_t utf8_sequence(const unsigned char *s, size_t left)
 	return length;
 }
 
+/* How many bytes from the first on are ASCII and no NUL, in eights. */
+static size_t ascii_run(const unsigned char *s, size_t size)
+{
+	static const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t eight;
+	size_t i = 0;
+
+	for (; i + sizeof(eight) <= size; i += sizeof(eight)) {
+		memcpy(&eight, s + i, sizeof(eight));
+		if ((eight | (eight - ones)) & ones << 7)
+			break;
+	}
+	return i;
+}
+
 bool sp_utf8_valid(const void *bytes, size_t size)
 {
 	const unsigned char *s = bytes;
 
-	for (size_t i = 0; i < size;) {
+	for (size_t i = ascii_run(s, size); i < size;) {
 		size_t length = utf8_sequence(s + i, size - i);
 		if (length == 0)
 			return false;

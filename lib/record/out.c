@@ -3,10 +3,31 @@
 #include "record/out.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c != '"' && c != '\\';
+}
+
+/* How many bytes from the first on are plain, in eights: one that is not borrows from, or has, the
+ * highest bit of its difference. */
+static size_t plain_run(const char *text, size_t size)
+{
+	static const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t eight, quote, backslash;
+	size_t i = 0;
+
+	for (; i + sizeof(eight) <= size; i += sizeof(eight)) {
+		memcpy(&eight, text + i, sizeof(eight));
+		quote = eight ^ ones * '"';
+		backslash = eight ^ ones * '\\';
+		if ((((eight - ones * 0x20) & ~eight) | ((quote - ones) & ~quote) |
+			((backslash - ones) & ~backslash)) &
+		    ones << 7)
+			break;
+	}
+	return i;
 }
 
 static void put_escape(struct sp_out *out, unsigned char c)
@@ -31,7 +52,7 @@ void sp_out_string(struct sp_out *out, const char *text, size_t size)
 	size_t from = 0;
 
 	sp_out_put(out, "\"", 1);
-	for (size_t i = 0; i < size; i++) {
+	for (size_t i = plain_run(text, size); i < size; i++) {
 		if (is_plain((unsigned char)text[i]))
 			continue;
 		sp_out_put(out, text + from, i - from);

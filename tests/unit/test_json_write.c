@@ -50,6 +50,14 @@ static void every_character_is_escaped_as_jansson_does(void **state)
 		sp_auto_json json_t *value = json_string(text);
 		compare(value);
 	}
+	/* Anywhere in what is read in eights, too. */
+	for (int c = 1; c < 128; c++)
+		for (size_t at = 0; at < 19; at++) {
+			char text[] = "aaaaaaaaa bbbbbbbbb";
+			text[at] = (char)c;
+			sp_auto_json json_t *value = json_string(text);
+			compare(value);
+		}
 }
 
 static void every_line_of_the_vectors_comes_out_as_jansson_writes_it(void **state)

@@ -303,13 +303,16 @@ static void utf8(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < SP_COUNT(cases); i++) {
-		/* A copy of exactly its size: a read past it is seen by the sanitizers. */
-		sp_auto_free char *copy = malloc(cases[i].size ? cases[i].size : 1);
-		memcpy(copy, cases[i].bytes, cases[i].size);
-		if (sp_utf8_valid(copy, cases[i].size) != cases[i].valid)
-			fail_msg("case %zu", i);
-	}
+	for (size_t i = 0; i < SP_COUNT(cases); i++)
+		for (size_t before = 0; before < 18; before++) {
+			/* A copy of exactly its size: a read past it is seen by the sanitizers. */
+			size_t size = before + cases[i].size;
+			sp_auto_free char *copy = malloc(size ? size : 1);
+			memset(copy, 'a', before);
+			memcpy(copy + before, cases[i].bytes, cases[i].size);
+			if (sp_utf8_valid(copy, size) != cases[i].valid)
+				fail_msg("case %zu behind %zu others", i, before);
+		}
 }
 
 static void word_distances(void **state)

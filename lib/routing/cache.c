@@ -76,7 +76,7 @@ struct sp_cache_answer sp_cache_answer_with(const struct sp_cache *cache,
 struct sp_cache_answer sp_cache_answer_entry(
     const struct sp_cache *cache, enum sp_cache_effect effect, const struct sp_cache_entry *entry)
 {
-	struct sp_cache_answer answer = sp_cache_answer_with(cache, effect, entry->placement);
+	struct sp_cache_answer answer = sp_cache_answer_with(cache, effect, &entry->placement);
 
 	answer.rights = entry->rights->text;
 	answer.rights_size = entry->rights->size;
@@ -148,8 +148,11 @@ static bool recall(struct sp_cache *cache, const struct sp_cache_ask *ask, struc
     struct sp_cache_answer *ret)
 {
 	struct sp_cache_digest digest;
-	const struct sp_cache_memo *memo = memo_of(cache, ask, &digest);
+	const struct sp_cache_memo *memo;
 
+	if (now.monotonic >= cache->memory_ends)
+		return false;
+	memo = memo_of(cache, ask, &digest);
 	if (now.monotonic >= memo->until || memo->generation != cache->generation ||
 	    memcmp(&memo->digest, &digest, sizeof(digest)) != 0)
 		return false;
@@ -167,6 +170,8 @@ void sp_cache_memorize(struct sp_cache *cache, const struct sp_cache_ask *ask,
 	    .until = now.monotonic + SP_CACHE_MEMORY_MS,
 	    .generation = cache->generation,
 	    .effect = effect};
+	if (memo->until > cache->memory_ends)
+		cache->memory_ends = memo->until;
 }
 
 static bool get_now(struct sp_cache *cache, const struct sp_cache_ask *ask,
@@ -192,10 +197,10 @@ static bool reject_now(struct sp_cache *cache, const struct sp_cache_ask *ask,
 {
 	struct sp_cache_entry *entry = sp_cache_live_entry(cache, ask->caller, ask->sandbox, now);
 
-	if (!entry || sp_cached_placement_is(entry->placement, ask->rejected))
+	if (!entry || sp_cached_placement_is(&entry->placement, ask->rejected))
 		return recall(cache, ask, now, ret);
 	sp_cache_table_use(&cache->table, entry);
-	*ret = sp_cache_answer_with(cache, SP_CACHE_KEPT, entry->placement);
+	*ret = sp_cache_answer_with(cache, SP_CACHE_KEPT, &entry->placement);
 	return true;
 }
 

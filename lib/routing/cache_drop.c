@@ -52,7 +52,7 @@ static size_t drop_of_sandbox(struct sp_cache *cache, const char *sandbox)
 
 static size_t drop_any(struct sp_cache *cache, const char *pattern)
 {
-	struct sp_cache_entry *entry = TAILQ_FIRST(&cache->table.by_use), *next;
+	struct sp_cache_entry *entry = sp_cache_table_oldest(&cache->table), *next;
 	size_t count = 0;
 
 	for (; entry; entry = next) {
@@ -130,18 +130,14 @@ void sp_cache_walk(
 {
 	const struct sp_cache_table *table = &cache->table;
 	const struct sp_cache_entry *entry;
-	size_t bucket = *position;
+	size_t at = *position;
 
-	while (bucket < table->buckets && LIST_EMPTY(&table->by_key[bucket]))
-		bucket++;
-	if (bucket < table->buckets) {
-		for (entry = LIST_FIRST(&table->by_key[bucket]); entry;
-		     entry = LIST_NEXT(entry, by_key)) {
-			struct sp_cache_answer answer =
-			    sp_cache_answer_entry(cache, SP_CACHE_HIT, entry);
-			each(context, entry->caller->name, entry->sandbox, &answer);
-		}
-		bucket++;
+	/* Up to a free slot: what goes meanwhile moves nobody across one. */
+	for (; at < table->slot_count && (entry = sp_cache_slot_entry(table->slots[at])); at++) {
+		struct sp_cache_answer answer = sp_cache_answer_entry(cache, SP_CACHE_HIT, entry);
+		each(context, entry->caller->name, entry->sandbox, &answer);
 	}
-	*position = bucket < table->buckets ? bucket : 0;
+	while (at < table->slot_count && !table->slots[at].word)
+		at++;
+	*position = at < table->slot_count ? at : 0;
 }

@@ -46,6 +46,7 @@ struct sp_cache {
 	struct sp_cache_stats stats;
 	struct sp_flights flights[SP_CACHE_FLIGHT_BUCKETS];
 	uint64_t generation; /* of the memory: each drop starts a new one */
+	int64_t memory_ends; /* milliseconds, monotonic: nothing in it lasts longer */
 	struct sp_cache_memo memos[SP_CACHE_MEMOS];
 };
 

@@ -4,21 +4,17 @@
 
 /* Only what is newer counts; a route that was taken away takes the entry along. True: it changed.
  */
-static bool offer_entry(struct sp_cache *cache, struct sp_cache_entry *entry,
-    const struct sp_placement *placement, struct sp_cached_placement *newer)
+static bool offer_entry(
+    struct sp_cache *cache, struct sp_cache_entry *entry, const struct sp_placement *placement)
 {
-	struct sp_cached_placement *held = entry->placement;
+	const struct sp_cached_placement *held = &entry->placement;
 
 	if (!sp_placement_newer(
 		placement->route.execution, placement->revision, held->execution, held->revision))
 		return false;
-	if (!newer) {
+	/* Out of memory: the entry goes, and is filled anew. */
+	if (placement->retired || !sp_cache_table_place(&cache->table, entry, placement))
 		sp_cache_forget(cache, entry);
-		return true;
-	}
-	entry->placement = sp_cached_placement_hold(newer);
-	entry->version = ++cache->table.version;
-	sp_cached_placement_release(held);
 	return true;
 }
 
@@ -38,18 +34,14 @@ size_t sp_cache_offer(
 {
 	struct sp_cache_entry *entry = LIST_FIRST(sp_cache_table_sandbox(&cache->table, sandbox)),
 			      *next;
-	struct sp_cached_placement *newer =
-	    placement->retired ? NULL : sp_cached_placement_new(&cache->table, placement);
 	size_t count = 0;
 
 	outrun_sandbox(cache, sandbox);
-	/* Out of memory: the entry goes, and is filled anew. */
 	for (; entry; entry = next) {
 		next = LIST_NEXT(entry, by_sandbox);
 		if (strcmp(entry->sandbox, sandbox) == 0)
-			count += offer_entry(cache, entry, placement, newer);
+			count += offer_entry(cache, entry, placement);
 	}
-	sp_cached_placement_release(newer);
 	cache->stats.followed += (int64_t)count;
 	return count;
 }

@@ -81,23 +81,20 @@ static void make_room(struct sp_cache *cache)
 {
 	if (cache->table.count < cache->table.max)
 		return;
-	sp_cache_forget(cache, TAILQ_FIRST(&cache->table.by_use));
+	sp_cache_forget(cache, sp_cache_table_oldest(&cache->table));
 	cache->stats.evicted++;
 }
 
 static bool insert(struct settling *settling)
 {
 	struct sp_flight *flight = settling->flight;
-	struct sp_cached_placement *placement =
-	    sp_cached_placement_new(&settling->cache->table, &settling->lookup->placement);
-	struct sp_cached_rights *rights = placement ? shared_rights(settling) : NULL;
+	struct sp_cached_rights *rights = shared_rights(settling);
 
 	make_room(settling->cache);
 	if (rights)
 		settling->entry = sp_cache_table_insert(&settling->cache->table, flight->caller,
-		    flight->has_credential ? flight->credential : NULL, flight->sandbox, placement,
-		    rights);
-	sp_cached_placement_release(placement);
+		    flight->has_credential ? flight->credential : NULL, flight->sandbox,
+		    &settling->lookup->placement, rights);
 	sp_cached_rights_release(rights);
 	if (!settling->entry)
 		return false;
@@ -199,7 +196,8 @@ static void tell_placement(struct settling *settling, const struct sp_cached_pla
 static void settle_entry(struct settling *settling)
 {
 	const struct sp_placement *found = &settling->lookup->placement;
-	struct sp_cached_placement *held = settling->entry->placement, *newer;
+	const struct sp_cached_placement *held = &settling->entry->placement;
+	struct sp_cache_entry *placed;
 
 	if (!settling->lookup->routed) {
 		remove_entry(settling);
@@ -213,24 +211,23 @@ static void settle_entry(struct settling *settling)
 		tell_all(settling, SP_CACHE_UNCHANGED);
 		return;
 	}
-	newer = sp_cached_placement_new(&settling->cache->table, found);
-	if (!newer) {
+	placed = sp_cache_table_place(&settling->cache->table, settling->entry, found);
+	if (!placed) {
 		tell_all(settling, SP_CACHE_UNAVAILABLE);
 		return;
 	}
-	settling->entry->placement = newer;
-	settling->entry->version = ++settling->cache->table.version;
-	sp_cached_placement_release(held);
-	tell_placement(settling, newer);
+	settling->entry = placed;
+	tell_placement(settling, &placed->placement);
 }
 
 /* No entry: nothing is inserted, each rejected route is compared by itself. */
 static void settle_without_entry(struct settling *settling)
 {
 	const struct sp_placement *found = &settling->lookup->placement;
-	struct sp_cached_placement *placement =
-	    settling->lookup->routed ? sp_cached_placement_new(&settling->cache->table, found)
-				     : NULL;
+	char text[SP_CACHED_PLACEMENT_ROOM];
+	struct sp_cached_placement placement;
+	bool placed = settling->lookup->routed &&
+		      sp_cached_placement_init(&settling->cache->table, found, text, &placement);
 	struct sp_cache_ask *ask;
 
 	while ((ask = TAILQ_FIRST(&settling->flight->asks))) {
@@ -238,7 +235,7 @@ static void settle_without_entry(struct settling *settling)
 		struct sp_cache_answer answer;
 		if (!settling->lookup->routed)
 			effect = SP_CACHE_GONE;
-		else if (!placement)
+		else if (!placed)
 			effect = SP_CACHE_UNAVAILABLE;
 		else if (!sp_route_equal(&found->route, ask->rejected) &&
 			 found->route.execution >= ask->rejected->execution)
@@ -246,10 +243,11 @@ static void settle_without_entry(struct settling *settling)
 		if (effect == SP_CACHE_UNCHANGED || effect == SP_CACHE_GONE)
 			sp_cache_memorize(settling->cache, ask, effect, settling->now);
 		answer = sp_cache_answer_with(
-		    settling->cache, effect, effect == SP_CACHE_REPLACED ? placement : NULL);
+		    settling->cache, effect, effect == SP_CACHE_REPLACED ? &placement : NULL);
 		tell(settling, ask, &answer);
 	}
-	sp_cached_placement_release(placement);
+	if (placed)
+		sp_cached_placement_done(&placement);
 	/* A fill that asked before us may have seen less. */
 	sp_cache_outrun(settling->cache, settling->flight->caller, settling->flight->sandbox);
 }

@@ -60,45 +60,36 @@ static void release_place(struct sp_cached_place *place)
 	free(place);
 }
 
-struct sp_cached_placement *sp_cached_placement_new(
-    struct sp_cache_table *table, const struct sp_placement *placement)
+size_t sp_cached_placement_room(const struct sp_placement *placement)
+{
+	return strlen(placement->route.pod_uid) + strlen(placement->route.activation);
+}
+
+bool sp_cached_placement_init(struct sp_cache_table *table, const struct sp_placement *placement,
+    char *text, struct sp_cached_placement *ret)
 {
 	const struct sp_route *route = &placement->route;
 	size_t pod_uid = strlen(route->pod_uid), activation = strlen(route->activation);
 	struct sp_cached_place *place = place_of(table, placement);
-	struct sp_cached_placement *made =
-	    place ? malloc(sizeof(*made) + pod_uid + activation) : NULL;
 
-	if (!made) {
-		if (place)
-			release_place(place);
-		return NULL;
-	}
-	*made = (struct sp_cached_placement){.references = 1,
-	    .substrate = (uint8_t)route->substrate,
-	    .pod_uid_size = (uint8_t)pod_uid,
-	    .activation_size = (uint8_t)activation,
-	    .execution = route->execution,
+	if (!place)
+		return false;
+	memcpy(text, route->pod_uid, pod_uid);
+	memcpy(text + pod_uid, route->activation, activation);
+	*ret = (struct sp_cached_placement){.execution = route->execution,
 	    .attempt = route->attempt,
 	    .revision = placement->revision,
-	    .place = place};
-	memcpy(made->text, route->pod_uid, pod_uid);
-	memcpy(made->text + pod_uid, route->activation, activation);
-	return made;
+	    .place = place,
+	    .text = text,
+	    .substrate = (uint8_t)route->substrate,
+	    .pod_uid_size = (uint8_t)pod_uid,
+	    .activation_size = (uint8_t)activation};
+	return true;
 }
 
-struct sp_cached_placement *sp_cached_placement_hold(struct sp_cached_placement *placement)
+void sp_cached_placement_done(struct sp_cached_placement *placement)
 {
-	placement->references++;
-	return placement;
-}
-
-void sp_cached_placement_release(struct sp_cached_placement *placement)
-{
-	if (!placement || --placement->references > 0)
-		return;
 	release_place(placement->place);
-	free(placement);
 }
 
 static struct sp_route_parts parts_of(const struct sp_cached_placement *placement)

@@ -210,7 +210,9 @@ static void an_answer_reads_as_it_was_written(void **state)
 	static const unsigned char key[SP_CACHE_KEY_SIZE];
 	struct sp_cache_table table;
 	assert_int_equal(sp_cache_table_init(&table, 10, key), 0);
-	struct sp_cached_placement *kept = sp_cached_placement_new(&table, &where);
+	struct sp_cached_placement kept;
+	char kept_text[SP_CACHED_PLACEMENT_ROOM];
+	assert_true(sp_cached_placement_init(&table, &where, kept_text, &kept));
 	char ready[SP_CACHED_TEXT_SIZE];
 	struct sp_cached_rights *may = sp_cached_rights_new(&rights);
 	for (enum sp_cache_effect i = SP_CACHE_HIT; i <= SP_CACHE_UNAVAILABLE; i++) {
@@ -220,7 +222,7 @@ static void an_answer_reads_as_it_was_written(void **state)
 		size_t size;
 		if (routed) {
 			answer.placement = ready;
-			answer.placement_size = sp_cached_placement_text(kept, ready);
+			answer.placement_size = sp_cached_placement_text(&kept, ready);
 		}
 		if (entry) {
 			answer.rights = may->text;
@@ -243,7 +245,7 @@ static void an_answer_reads_as_it_was_written(void **state)
 		}
 		sp_reply_done(&reply);
 	}
-	sp_cached_placement_release(kept);
+	sp_cached_placement_done(&kept);
 	sp_cached_rights_release(may);
 	sp_cache_table_done(&table);
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "base/util.h"
 
-#define SCHEMA_VERSION     1
+#define SCHEMA_VERSION     2
 #define APPLICATION_ID     0x53505245 /* tells a registry from other databases */
 #define CHECKPOINT_PAGES   1000       /* at the next quiet moment */
 #define CHECKPOINT_AT_ONCE 32000      /* however busy it is: 128 MiB */
@@ -23,7 +23,11 @@ static const char SCHEMA[] =
     " attempt INTEGER NOT NULL, substrate INTEGER NOT NULL, worker TEXT NOT NULL,"
     " pod_uid TEXT NOT NULL, activation TEXT NOT NULL, endpoint TEXT NOT NULL,"
     " retired INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-    "CREATE INDEX routes_revisions ON routes (revision);"
+    /* In order, and whole: who has missed some reads on, wherever the routes are. */
+    "CREATE TABLE changes (revision INTEGER PRIMARY KEY, sandbox TEXT NOT NULL,"
+    " execution INTEGER NOT NULL, attempt INTEGER NOT NULL, substrate INTEGER NOT NULL,"
+    " worker TEXT NOT NULL, pod_uid TEXT NOT NULL, activation TEXT NOT NULL,"
+    " endpoint TEXT NOT NULL, retired INTEGER NOT NULL) STRICT;"
     "CREATE TABLE grants (subject TEXT NOT NULL, sandbox TEXT NOT NULL, principal TEXT NOT NULL,"
     " glob INTEGER NOT NULL, ops TEXT NOT NULL, ports TEXT NOT NULL, until INTEGER NOT NULL,"
     " revision INTEGER NOT NULL, PRIMARY KEY (subject, sandbox, principal)) STRICT, WITHOUT ROWID;"
@@ -33,8 +37,8 @@ static const char SCHEMA[] =
     "CREATE TABLE revocations (revision INTEGER PRIMARY KEY, subject TEXT NOT NULL,"
     " sandbox TEXT NOT NULL) STRICT;"
     "CREATE TABLE counter (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL,"
-    " forgotten INTEGER NOT NULL) STRICT;"
-    "INSERT INTO counter VALUES (1, 0, 0);";
+    " forgotten INTEGER NOT NULL, changes_forgotten INTEGER NOT NULL) STRICT;"
+    "INSERT INTO counter VALUES (1, 0, 0, 0);";
 
 #define ROUTE_COLUMNS                                                                              \
 	"execution, attempt, substrate, worker, pod_uid, activation, endpoint, retired, revision"
@@ -49,8 +53,8 @@ static const char *const STATEMENTS[SP_SQL_STATEMENTS] = {
     [SP_SQL_ONE_UNDO] = "ROLLBACK TO one",
     [SP_SQL_ONE_END] = "RELEASE one",
     [SP_SQL_DATA_VERSION] = "PRAGMA data_version",
-    [SP_SQL_COUNTER] = "SELECT revision, forgotten FROM counter",
-    [SP_SQL_COUNT_UP] = "UPDATE counter SET revision = revision + 1 RETURNING revision",
+    [SP_SQL_COUNTER] = "SELECT revision, forgotten, changes_forgotten FROM counter",
+    [SP_SQL_COUNT_UP] = "UPDATE counter SET revision = ?1 WHERE one = 1",
     [SP_SQL_COUNT_TO] = "UPDATE counter SET revision = max(revision, ?1)",
     [SP_SQL_ROUTE] = "SELECT " ROUTE_COLUMNS " FROM routes WHERE sandbox = ?1",
     [SP_SQL_ROUTE_INSERT] = "INSERT INTO routes (sandbox, " ROUTE_COLUMNS
@@ -59,8 +63,12 @@ static const char *const STATEMENTS[SP_SQL_STATEMENTS] = {
 			    " worker = ?5, pod_uid = ?6, activation = ?7, endpoint = ?8,"
 			    " retired = ?9, revision = ?10 WHERE sandbox = ?1 AND revision = ?11",
     [SP_SQL_ROUTES] = "SELECT " ROUTE_COLUMNS ", sandbox FROM routes ORDER BY sandbox",
-    [SP_SQL_ROUTES_SINCE] =
-	"SELECT " ROUTE_COLUMNS ", sandbox FROM routes WHERE revision > ?1 ORDER BY revision",
+    [SP_SQL_CHANGE_PUT] = "INSERT INTO changes (sandbox, " ROUTE_COLUMNS
+			  ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [SP_SQL_CHANGES] =
+	"SELECT " ROUTE_COLUMNS ", sandbox FROM changes WHERE revision > ?1 ORDER BY revision",
+    [SP_SQL_CHANGES_TRIM] = "DELETE FROM changes WHERE revision <= ?1",
+    [SP_SQL_CHANGES_FORGOTTEN] = "UPDATE counter SET changes_forgotten = ?1 WHERE one = 1",
     [SP_SQL_GRANT] = "SELECT " GRANT_COLUMNS " FROM grants WHERE principal = ?1 AND sandbox = ?2",
     [SP_SQL_GRANT_PUT] = "INSERT OR REPLACE INTO grants (" GRANT_COLUMNS
 			 ", glob) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -147,17 +155,27 @@ int sp_sqlite_end(struct sp_sqlite *sqlite, int code, struct sp_err *err)
 
 int sp_sqlite_count_up(struct sp_sqlite *sqlite, int64_t *ret_revision, struct sp_err *err)
 {
-	sqlite3_stmt *statement = sp_sqlite_use(sqlite, SP_SQL_COUNT_UP, err);
+	sqlite3_stmt *statement = sp_sqlite_use(sqlite, SP_SQL_COUNTER, err);
 	int got = statement ? sp_sqlite_step(sqlite, statement, err) : SP_E_UNAVAILABLE;
+	int64_t revision;
 
 	if (got < 0)
 		return got;
 	if (got == 0)
 		return sp_fail(
 		    err, SP_E_UNAVAILABLE, "registry %s: its counter is missing", sqlite->path);
-	*ret_revision = sp_sql.column_int64(statement, 0);
+	revision = sp_sql.column_int64(statement, 0) + 1;
 	(void)sp_sql.reset(statement);
-	return 0;
+	/* One row by its key, and nothing returned: SQLite keeps no journal of the statement and no
+	 * table of its results, which cost more than all the rest. */
+	statement = sp_sqlite_use(sqlite, SP_SQL_COUNT_UP, err);
+	if (!statement)
+		return SP_E_UNAVAILABLE;
+	(void)sp_sql.bind_int64(statement, 1, revision);
+	got = sp_sqlite_step(sqlite, statement, err);
+	if (!got)
+		*ret_revision = revision;
+	return got;
 }
 
 const char *sp_sqlite_text(sqlite3_stmt *statement, int column)
@@ -282,8 +300,9 @@ static int check_schema(struct sp_sqlite *sqlite, struct sp_err *err)
 		return sp_fail(err, SP_E_CONFIG, "%s: a database, but no registry", sqlite->path);
 	if (version != SCHEMA_VERSION)
 		return sp_fail(err, SP_E_CONFIG,
-		    "registry %s: of version %lld; this tool knows version %d", sqlite->path,
-		    (long long)version, SCHEMA_VERSION);
+		    "registry %s: of version %lld; this tool knows version %d: what the tool that "
+		    "made it exports can be imported into a new one",
+		    sqlite->path, (long long)version, SCHEMA_VERSION);
 	return 0;
 }
 

@@ -7,6 +7,9 @@
 #include "routing/registry_backend.h"
 #include "routing/sqlite.h"
 
+/* How many of the last changes of routes are kept for those who have missed them. */
+#define SP_SQLITE_CHANGES 65536
+
 enum sp_sql {
 	SP_SQL_BEGIN_READ,
 	SP_SQL_BEGIN_WRITE,
@@ -23,7 +26,10 @@ enum sp_sql {
 	SP_SQL_ROUTE_INSERT,
 	SP_SQL_ROUTE_UPDATE,
 	SP_SQL_ROUTES,
-	SP_SQL_ROUTES_SINCE,
+	SP_SQL_CHANGE_PUT,
+	SP_SQL_CHANGES,
+	SP_SQL_CHANGES_TRIM,
+	SP_SQL_CHANGES_FORGOTTEN,
 	SP_SQL_GRANT,
 	SP_SQL_GRANT_PUT,
 	SP_SQL_GRANT_SUBJECT,

@@ -96,17 +96,15 @@ static bool moved(const struct sp_sqlite *sqlite)
 	       info.st_ino != sqlite->inode;
 }
 
-static int read_number(
-    struct sp_sqlite *sqlite, enum sp_sql which, int64_t *ret_first, int64_t *ret_second)
+static int read_numbers(struct sp_sqlite *sqlite, enum sp_sql which, int count, int64_t *ret)
 {
 	sqlite3_stmt *statement = sp_sqlite_use(sqlite, which, NULL);
 	int got = statement ? sp_sqlite_step(sqlite, statement, NULL) : SP_E_UNAVAILABLE;
 
 	if (got <= 0)
 		return SP_E_UNAVAILABLE;
-	*ret_first = sp_sql.column_int64(statement, 0);
-	if (ret_second)
-		*ret_second = sp_sql.column_int64(statement, 1);
+	for (int i = 0; i < count; i++)
+		ret[i] = sp_sql.column_int64(statement, i);
 	(void)sp_sql.reset(statement);
 	return 0;
 }
@@ -129,7 +127,7 @@ static int tell_revocations(
 static int tell_routes(
     struct sp_sqlite *sqlite, const struct sp_registry_changes *changes, void *context)
 {
-	sqlite3_stmt *statement = sp_sqlite_use(sqlite, SP_SQL_ROUTES_SINCE, NULL);
+	sqlite3_stmt *statement = sp_sqlite_use(sqlite, SP_SQL_CHANGES, NULL);
 	struct sp_placement placement;
 	int got;
 
@@ -147,11 +145,13 @@ static int tell_routes(
 /* What has been taken away since, and how far that goes; within a transaction. */
 static int tell(struct sp_sqlite *sqlite, const struct sp_registry_changes *changes, void *context)
 {
-	int64_t revision, forgotten;
-	int got = read_number(sqlite, SP_SQL_COUNTER, &revision, &forgotten);
+	int64_t counter[3], revision, forgotten;
+	int got = read_numbers(sqlite, SP_SQL_COUNTER, 3, counter);
 
 	if (got)
 		return got;
+	revision = counter[0];
+	forgotten = changes->routed && counter[2] > counter[1] ? counter[2] : counter[1];
 	/* Too long ago to know each one, or the file holds an older state than it did. */
 	if (sqlite->cursor < forgotten || revision < sqlite->cursor)
 		changes->revoked(context, NULL, NULL);
@@ -189,7 +189,7 @@ int sp_sqlite_poll(
 	if (!sqlite->db || moved(sqlite))
 		bad = reconnect(sqlite, changes, context);
 	if (!bad)
-		bad = read_number(sqlite, SP_SQL_DATA_VERSION, &version, NULL);
+		bad = read_numbers(sqlite, SP_SQL_DATA_VERSION, 1, &version);
 	if (bad || version == sqlite->data_version)
 		return bad;
 	bad = sp_sqlite_run(sqlite, SP_SQL_BEGIN_READ, NULL);
@@ -222,7 +222,7 @@ int sp_sqlite_snapshot(
 	if (!begin)
 		return sp_sqlite_end(sqlite, 0, err);
 	bad = sp_sqlite_run(sqlite, SP_SQL_BEGIN_READ, err);
-	if (!bad && read_number(sqlite, SP_SQL_COUNTER, &revision, NULL) < 0)
+	if (!bad && read_numbers(sqlite, SP_SQL_COUNTER, 1, &revision) < 0)
 		bad = sp_sqlite_end(sqlite, sp_sqlite_fail(sqlite, err), NULL);
 	if (!bad && ret_revision)
 		*ret_revision = revision;

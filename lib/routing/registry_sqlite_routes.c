@@ -3,6 +3,8 @@
 #include "base/util.h"
 #include "routing/registry_sqlite.h"
 
+#define TRIM_EVERY 1000 /* changes */
+
 bool sp_sqlite_read_route(sqlite3_stmt *statement, struct sp_placement *ret)
 {
 	struct sp_placement placement = {.retired = sp_sql.column_int(statement, 7) != 0,
@@ -58,15 +60,13 @@ static void bind_placement(
 }
 
 /* `was` is the revision it replaces; 0: there is none. */
-static int put(struct sp_sqlite *sqlite, const char *sandbox, struct sp_placement *placement,
-    int64_t was, struct sp_err *err)
+static int put_route(struct sp_sqlite *sqlite, const char *sandbox,
+    const struct sp_placement *placement, int64_t was, struct sp_err *err)
 {
-	sqlite3_stmt *statement;
-	int bad = sp_sqlite_count_up(sqlite, &placement->revision, err);
+	sqlite3_stmt *statement =
+	    sp_sqlite_use(sqlite, was ? SP_SQL_ROUTE_UPDATE : SP_SQL_ROUTE_INSERT, err);
+	int bad;
 
-	if (bad)
-		return bad;
-	statement = sp_sqlite_use(sqlite, was ? SP_SQL_ROUTE_UPDATE : SP_SQL_ROUTE_INSERT, err);
 	if (!statement)
 		return SP_E_UNAVAILABLE;
 	bind_placement(statement, sandbox, placement);
@@ -79,6 +79,52 @@ static int put(struct sp_sqlite *sqlite, const char *sandbox, struct sp_placemen
 		   ? 0
 		   : sp_fail(
 			 err, SP_E_UNAVAILABLE, "registry %s: changed under a lock", sqlite->path);
+}
+
+static int run_up_to(
+    struct sp_sqlite *sqlite, enum sp_sql which, int64_t revision, struct sp_err *err)
+{
+	sqlite3_stmt *statement = sp_sqlite_use(sqlite, which, err);
+
+	if (!statement)
+		return SP_E_UNAVAILABLE;
+	(void)sp_sql.bind_int64(statement, 1, revision);
+	return sp_sqlite_step(sqlite, statement, err);
+}
+
+/* Many at a time: each page that a change writes is one more to be made durable. */
+static int trim_changes(struct sp_sqlite *sqlite, int64_t revision, struct sp_err *err)
+{
+	int64_t gone = revision - SP_SQLITE_CHANGES;
+	int bad;
+
+	if (revision % TRIM_EVERY != 0 || gone <= 0)
+		return 0;
+	bad = run_up_to(sqlite, SP_SQL_CHANGES_TRIM, gone, err);
+	return bad ? bad : run_up_to(sqlite, SP_SQL_CHANGES_FORGOTTEN, gone, err);
+}
+
+static int put_change(struct sp_sqlite *sqlite, const char *sandbox,
+    const struct sp_placement *placement, struct sp_err *err)
+{
+	sqlite3_stmt *statement = sp_sqlite_use(sqlite, SP_SQL_CHANGE_PUT, err);
+	int bad;
+
+	if (!statement)
+		return SP_E_UNAVAILABLE;
+	bind_placement(statement, sandbox, placement);
+	bad = sp_sqlite_step(sqlite, statement, err);
+	return bad ? bad : trim_changes(sqlite, placement->revision, err);
+}
+
+static int put(struct sp_sqlite *sqlite, const char *sandbox, struct sp_placement *placement,
+    int64_t was, struct sp_err *err)
+{
+	int bad = sp_sqlite_count_up(sqlite, &placement->revision, err);
+
+	if (!bad)
+		bad = put_route(sqlite, sandbox, placement, was, err);
+	return bad ? bad : put_change(sqlite, sandbox, placement, err);
 }
 
 int sp_sqlite_change(struct sp_registry *registry, const struct sp_route_change *wanted,

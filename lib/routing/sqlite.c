@@ -23,6 +23,12 @@ int sp_sqlite_load(struct sp_err *err)
 
 	if (bad)
 		return sp_err_prefix(err, bad, "registry");
+	/* Refused where the process has used it already, which changes nothing but the cost of
+	 * locks that nobody else takes and of counters that nobody reads. */
+	if (!ready) {
+		(void)sp_sql.config(SQLITE_CONFIG_SINGLETHREAD);
+		(void)sp_sql.config(SQLITE_CONFIG_MEMSTATUS, 0);
+	}
 	ready = true;
 	return 0;
 }

@@ -21,6 +21,7 @@
 	F(column_int)                                                                              \
 	F(column_int64)                                                                            \
 	F(column_text)                                                                             \
+	F(config)                                                                                  \
 	F(errmsg)                                                                                  \
 	F(exec)                                                                                    \
 	F(finalize)                                                                                \
@@ -42,7 +43,7 @@ struct sp_sqlite_library {
 /* sp_sql.step(...) is sqlite3_step(...), once sp_sqlite_load has returned 0. */
 extern struct sp_sqlite_library sp_sql;
 
-/* SP_E_UNAVAILABLE. */
+/* For use by one thread of the process. SP_E_UNAVAILABLE. */
 int sp_sqlite_load(struct sp_err *err);
 
 #endif

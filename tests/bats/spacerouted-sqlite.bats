@@ -31,9 +31,9 @@ teardown() {
 	assert_equal "$(sha256sum "$DB")" "$before"
 	rm "$DB"
 	publish s-42 7
-	sqlite3 "$DB" 'PRAGMA user_version = 2'
+	sqlite3 "$DB" 'PRAGMA user_version = 3'
 	run -2 spacerouted list
-	assert_output --partial 'of version 2; this tool knows version 1'
+	assert_output --partial 'of version 3; this tool knows version 2'
 }
 
 @test "a registry that is locked is unavailable within its time limit" {

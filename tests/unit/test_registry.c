@@ -454,6 +454,38 @@ static int seen_by_others(const char *sandbox)
 	return sp_registry_resolve(reader, sandbox, &placement, NULL);
 }
 
+static void more_changes_than_are_kept_are_said_to_be_lost(void **state)
+{
+	int64_t first, revision;
+
+	(void)state;
+	(void)publish("s-1", 7, &first);
+	assert_int_equal(poll_once(), 0);
+	assert_int_equal(routed.count, 1);
+	/* As if so many had been made: the next one finds the first out of reach. */
+	assert_int_equal(sp_registry_raise(writer, 1000000 - 1, NULL), 0);
+	(void)publish("s-1", 8, &revision);
+	assert_int_equal(revision, 1000000);
+	assert_int_equal(poll_once(), 1);
+	assert_true(told.all);
+	assert_int_equal(poll_once(), 0);
+	(void)publish("s-1", 9, &revision);
+	assert_int_equal(poll_once(), 0);
+	assert_int_equal(routed.count, 1);
+	assert_int_equal(routed.last.revision, revision);
+	sp_registry_close(reader);
+	/* Whoever starts from then knows that he has missed some, and whoever starts later not. */
+	assert_int_equal(sp_registry_open(url, &LOOK, &reader, NULL), 0);
+	sp_registry_resume(reader, 1000000 - SP_SQLITE_CHANGES - 1);
+	assert_int_equal(poll_once(), 1);
+	assert_true(told.all);
+	sp_registry_close(reader);
+	assert_int_equal(sp_registry_open(url, &LOOK, &reader, NULL), 0);
+	sp_registry_resume(reader, 1000000 - SP_SQLITE_CHANGES);
+	assert_int_equal(poll_once(), 0);
+	assert_int_equal(routed.count, 2);
+}
+
 static void changes_made_together_hold_together(void **state)
 {
 	int64_t revision = 0;
@@ -605,6 +637,7 @@ static int run_sqlite(void)
 	    SHARED,
 	    cmocka_unit_test(a_bearer_token_has_one_form),
 	    TEST(more_revocations_than_are_kept_concern_everything),
+	    TEST(more_changes_than_are_kept_are_said_to_be_lost),
 	    TEST(changes_made_together_hold_together),
 	    TEST(changes_made_together_are_lost_together_and_that_is_said),
 	    TEST(a_file_that_went_is_unavailable_and_another_one_makes_nothing_certain),

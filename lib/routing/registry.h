@@ -22,6 +22,8 @@ struct sp_registry;
 struct sp_registry_options {
 	int timeout_ms; /* of each wait for the backend */
 	bool create;    /* make an empty registry where there is none; else SP_E_ABSENT */
+	bool mapped;    /* it stays and is read much: a file is mapped, which makes its pages the
+			   process's, too */
 	/* PEM files for https; NULL or "": the system's, and none */
 	const char *tls_ca, *tls_cert, *tls_key;
 };

@@ -1,7 +1,6 @@
 /*
  * The database: opening, schema, statements, transactions. WAL and synchronous=FULL: a change that
- * was reported is durable, and readers never wait for writers. No mmap_size: a foreign commit would
- * make each read slow.
+ * was reported is durable, and readers never wait for writers.
  */
 #include "routing/registry_sqlite.h"
 
@@ -118,6 +117,11 @@ int sp_sqlite_step(struct sp_sqlite *sqlite, sqlite3_stmt *statement, struct sp_
 {
 	int code = sp_sql.step(statement);
 
+	if (sqlite->map.torn) {
+		(void)sp_sql.reset(statement);
+		return sp_fail(err, SP_E_UNAVAILABLE, "registry %s: a page of it could not be read",
+		    sqlite->path);
+	}
 	if (code == SQLITE_ROW)
 		return 1;
 	if (code == SQLITE_DONE) {
@@ -330,7 +334,11 @@ static void tidy(struct sp_registry *registry)
 
 static int set_up(struct sp_sqlite *sqlite, struct sp_err *err)
 {
-	int bad = execute(sqlite, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL", err);
+	int bad;
+
+	if (sqlite->options.mapped)
+		sp_sqlite_map_begin(&sqlite->map, sqlite->db);
+	bad = execute(sqlite, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL", err);
 
 	if (!bad)
 		bad = check_schema(sqlite, err);
@@ -367,6 +375,7 @@ void sp_sqlite_disconnect(struct sp_sqlite *sqlite)
 	}
 	(void)sp_sql.close(sqlite->db);
 	sqlite->db = NULL;
+	sp_sqlite_map_end(&sqlite->map);
 }
 
 static void close_registry(struct sp_registry *registry)

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 #include "routing/registry_backend.h"
+#include "routing/registry_sqlite_map.h"
 #include "routing/sqlite.h"
 
 /* How many of the last changes of routes are kept for those who have missed them. */
@@ -50,6 +51,7 @@ struct sp_sqlite {
 	struct sp_registry registry;
 	sqlite3 *db; /* NULL: the file went away; sp_registry_poll looks for it */
 	sqlite3_stmt *statements[SP_SQL_STATEMENTS];
+	struct sp_sqlite_map map; /* where the options say so */
 	struct sp_registry_options options;
 	dev_t device;
 	ino_t inode;

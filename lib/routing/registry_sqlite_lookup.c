@@ -186,7 +186,7 @@ int sp_sqlite_poll(
 	int64_t version = -1;
 	int bad = 0;
 
-	if (!sqlite->db || moved(sqlite))
+	if (!sqlite->db || sqlite->map.torn || moved(sqlite))
 		bad = reconnect(sqlite, changes, context);
 	if (!bad)
 		bad = read_numbers(sqlite, SP_SQL_DATA_VERSION, 1, &version);

@@ -24,6 +24,7 @@
 	F(config)                                                                                  \
 	F(errmsg)                                                                                  \
 	F(exec)                                                                                    \
+	F(file_control)                                                                            \
 	F(finalize)                                                                                \
 	F(get_autocommit)                                                                          \
 	F(open_v2)                                                                                 \

@@ -6,7 +6,7 @@
 #include "cli/table.h"
 #include "record/reason.h"
 
-int spacerouted_open(struct sp_cli *cli, bool create, struct sp_registry **ret)
+static int open_registry(struct sp_cli *cli, bool create, bool mapped, struct sp_registry **ret)
 {
 	const struct sp_config *config = sp_cli_config(cli);
 	const char *given = sp_cli_text(cli, "registry");
@@ -17,11 +17,22 @@ int spacerouted_open(struct sp_cli *cli, bool create, struct sp_registry **ret)
 		return SP_EXIT_USAGE;
 	const struct sp_registry_options options = {.timeout_ms = (int)config->registry_timeout_ms,
 	    .create = create,
+	    .mapped = mapped,
 	    .tls_ca = config->registry_tls_ca,
 	    .tls_cert = config->registry_tls_cert,
 	    .tls_key = config->registry_tls_key};
 	bad = sp_registry_open(given ? given : config->registry_url, &options, ret, &err);
 	return bad ? sp_cli_fail(cli, &err) : 0;
+}
+
+int spacerouted_open(struct sp_cli *cli, bool create, struct sp_registry **ret)
+{
+	return open_registry(cli, create, false, ret);
+}
+
+int spacerouted_open_to_stay(struct sp_cli *cli, struct sp_registry **ret)
+{
+	return open_registry(cli, true, true, ret);
 }
 
 int spacerouted_id(struct sp_cli *cli, const char *option, const char **ret)

@@ -130,7 +130,7 @@ int spacerouted_serve(struct sp_cli *cli)
 	if (!config)
 		return SP_EXIT_USAGE;
 	TAILQ_INIT(&server.peers);
-	bad = spacerouted_open(cli, true, &server.registry);
+	bad = spacerouted_open_to_stay(cli, &server.registry);
 	if (bad)
 		return bad;
 	bad = set_up(&server, config, &err);

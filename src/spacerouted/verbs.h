@@ -39,6 +39,9 @@ static inline void spacerouted_registry_close(struct sp_registry **registry)
  * or the exit code, told. */
 int spacerouted_open(struct sp_cli *cli, bool create, struct sp_registry **ret);
 
+/* The same for a server: made where it is not there, and read much. */
+int spacerouted_open_to_stay(struct sp_cli *cli, struct sp_registry **ret);
+
 /* An option that must be an id. 0 or SP_EXIT_USAGE, told. */
 int spacerouted_id(struct sp_cli *cli, const char *option, const char **ret);
 

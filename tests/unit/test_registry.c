@@ -24,7 +24,8 @@ static bool on_etcd; /* else SQLite */
 static unsigned prefixes;
 static struct sp_registry *writer, *reader;
 static const struct sp_registry_options MAKE = {.timeout_ms = 2000, .create = true};
-static const struct sp_registry_options LOOK = {.timeout_ms = 2000};
+/* As the cache looks. */
+static const struct sp_registry_options LOOK = {.timeout_ms = 2000, .mapped = true};
 
 static int begin(void **state)
 {
@@ -486,6 +487,124 @@ static void more_changes_than_are_kept_are_said_to_be_lost(void **state)
 	assert_int_equal(routed.count, 2);
 }
 
+/* Many pages, moved into the file while it is mapped. */
+static void a_mapped_file_shows_what_others_write_while_it_grows(void **state)
+{
+	const struct sp_sqlite_map *map = &((struct sp_sqlite *)reader)->map;
+	struct stat info;
+	unsigned times;
+	char sandbox[32];
+	int64_t revision;
+
+	(void)state;
+	sp_registry_gather(writer);
+	for (int i = 0; i < 6000; i++) {
+		struct sp_placement placement;
+		(void)snprintf(sandbox, sizeof(sandbox), "s-%d", i * 7919 % 4000);
+		(void)publish(sandbox, 1 + i, &revision);
+		if (i % 50 != 49)
+			continue;
+		assert_int_equal(sp_registry_settle(writer, NULL), 0);
+		sp_registry_tidy(writer);
+		assert_int_equal(sp_registry_resolve(reader, sandbox, &placement, NULL), 0);
+		assert_int_equal(placement.route.execution, 1 + i);
+		(void)snprintf(sandbox, sizeof(sandbox), "s-%d", i / 2 * 7919 % 4000);
+		assert_int_equal(sp_registry_resolve(reader, sandbox, &placement, NULL), 0);
+	}
+	/* It was mapped anew as it grew, */
+	assert_int_equal(stat(path, &info), 0);
+	assert_true((size_t)info.st_size <= map->size + map->size / 8);
+	/* and not for each commit of another, which would cost a fault a page. */
+	times = map->times;
+	assert_true(times > 1 && times < 30);
+	(void)publish("s-1", 7000, &revision);
+	assert_int_equal(sp_registry_settle(writer, NULL), 0);
+	assert_int_equal(seen_by_others("s-2"), 0);
+	assert_int_equal(map->times, times);
+}
+
+/* The whole of it in memory, to be put back. */
+static char *read_file(size_t *ret_size)
+{
+	FILE *file = fopen(path, "r");
+	char *all = malloc(4 << 20);
+
+	assert_non_null(file);
+	assert_non_null(all);
+	*ret_size = fread(all, 1, 4 << 20, file);
+	(void)fclose(file);
+	return all;
+}
+
+/* One whose row goes on in pages of its own, where zeros would only make it shorter. */
+static void publish_long(const char *sandbox)
+{
+	struct sp_publication wanted = {.endpoint = "unix:/"};
+	enum sp_publish_effect effect;
+	int64_t revision;
+
+	memset(wanted.endpoint + 6, 'x', 1000);
+	(void)snprintf(wanted.identity.sandbox, sizeof(wanted.identity.sandbox), "%s", sandbox);
+	wanted.identity.route = (struct sp_route){.execution = 7,
+	    .attempt = 1,
+	    .substrate = SP_SUBSTRATE_HOST,
+	    .worker = "w",
+	    .activation = "a"};
+	assert_int_equal(sp_registry_publish(writer, &wanted, &effect, &revision, NULL), 0);
+}
+
+/* All but so many of its first bytes are gone, and then back. */
+static void without_the_rest(const char *all, size_t size, size_t kept)
+{
+	FILE *file;
+
+	assert_int_equal(truncate(path, (off_t)kept), 0);
+	assert_false(lookup_as("uid:1", NULL, "t-long").available);
+	assert_int_equal(seen_by_others("t-long"), SP_E_UNAVAILABLE);
+	file = fopen(path, "r+");
+	assert_non_null(file);
+	assert_int_equal(fwrite(all, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+	/* What it read meanwhile is not believed. */
+	assert_false(lookup_as("uid:1", NULL, "s-2").available);
+	memset(&told, 0, sizeof(told));
+	assert_int_equal(sp_registry_poll(reader, &REVOKED, NULL), 0);
+	assert_true(told.all);
+	assert_true(lookup_as("uid:1", NULL, "t-long").routed);
+	assert_int_equal(strlen(looked.lookup.placement.endpoint), 1006);
+}
+
+static void a_mapped_file_that_is_cut_short_is_unavailable_until_it_is_whole(void **state)
+{
+	sp_auto_free char *all = NULL;
+	char sandbox[32];
+	int64_t revision;
+	size_t size;
+
+	(void)state;
+	sp_registry_gather(writer);
+	for (int i = 0; i < 2000; i++) {
+		(void)snprintf(sandbox, sizeof(sandbox), "s-%d", i);
+		(void)publish(sandbox, 7, &revision);
+	}
+	publish_long("t-long");
+	assert_int_equal(grant_with("uid:1", "*", "ping", NULL, SP_GRANT_PUTS), 0);
+	assert_int_equal(sp_registry_settle(writer, NULL), 0);
+	/* Whoever closes last moves all of it into the file. */
+	sp_registry_close(reader);
+	sp_registry_close(writer);
+	writer = NULL;
+	assert_int_equal(sp_registry_open(url, &LOOK, &reader, NULL), 0);
+	/* And a change after that says how long the file is to be. */
+	assert_int_equal(sp_registry_open(url, &MAKE, &writer, NULL), 0);
+	(void)publish("s-0", 8, &revision);
+	assert_int_equal(sp_registry_poll(reader, &REVOKED, NULL), 0);
+	assert_true(lookup_as("uid:1", NULL, "t-long").routed);
+	all = read_file(&size);
+	without_the_rest(all, size, 4096);
+	without_the_rest(all, size, size - 2 * 4096);
+}
+
 static void changes_made_together_hold_together(void **state)
 {
 	int64_t revision = 0;
@@ -638,6 +757,8 @@ static int run_sqlite(void)
 	    cmocka_unit_test(a_bearer_token_has_one_form),
 	    TEST(more_revocations_than_are_kept_concern_everything),
 	    TEST(more_changes_than_are_kept_are_said_to_be_lost),
+	    TEST(a_mapped_file_shows_what_others_write_while_it_grows),
+	    TEST(a_mapped_file_that_is_cut_short_is_unavailable_until_it_is_whole),
 	    TEST(changes_made_together_hold_together),
 	    TEST(changes_made_together_are_lost_together_and_that_is_said),
 	    TEST(a_file_that_went_is_unavailable_and_another_one_makes_nothing_certain),

@@ -353,8 +353,7 @@ int main(void)
 		if (!max || SIZES[i] <= strtoul(max, NULL, 10))
 			measure(SIZES[i]);
 	for (int i = 0; i < FIGURES; i++)
-		bench_curve_judge(
-		    &curves[i], i == RESOLVE || i == LOOKUP || i == CATCH_UP ? TREE_GROWTH : 1.3);
+		bench_curve_judge(&curves[i], i == RESOLVE || i == LOOKUP ? TREE_GROWTH : 1.3);
 	(void)snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command) == 0 ? 0 : 1;
 }

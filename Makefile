@@ -107,7 +107,7 @@ PRELOADS := $(patsubst tests/%.c,$(BUILD)/%.so,$(sort $(wildcard tests/preload/*
 $(BUILD)/preload/%.so: tests/preload/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(filter-out -fPIE -fsanitize=%,$(COMPILE)) -fPIC -shared -Wl,-z,now -o $@ $< -ldl
-fixtures: $(FIXTURES:%=$(BUILD)/fixtures/%) $(PRELOADS) $(BUILD)/lab $(BUILD)/script-completions
+fixtures: $(FIXTURES:%=$(BUILD)/fixtures/%) $(PRELOADS) $(BUILD)/lab $(BUILD)/soak $(BUILD)/soak-judge $(BUILD)/script-completions
 
 # tests/bench/bench_WHAT.c: measuring programs; tests/bench/run prints the table (FORMAT=json: the lines), beside an
 # earlier run with BASE=FILE (its lines), of some programs only with ONLY='store relay'.
@@ -151,6 +151,30 @@ $(BUILD)/lab: $(LAB_OBJECTS) $(BUILD)/libspace.a
 lab: $(BUILD)/lab
 	@$(BUILD)/lab run
 
+# tests/soak: a world under faults, driven by a trace, and who judges what came of it, who shares nothing with the tools.
+SOAK_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/soak/*.c)))
+$(BUILD)/soak: $(SOAK_OBJECTS) $(BUILD)/libspace.a
+	$(Q)$(CC) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $(SOAK_OBJECTS) $(BUILD)/libspace.a $(SP_LIBS)
+JUDGE_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/soak/judge/*.c)))
+$(BUILD)/soak-judge: $(JUDGE_OBJECTS)
+	$(Q)$(CC) $(SP_LDFLAGS) $(LDFLAGS) -o $@ $(JUDGE_OBJECTS)
+
+# A soak, as long as COUNT operations and of this SEED; LONG=1: a million, among 300 sandboxes. What fails is made shorter
+# by tests/soak/shrink.
+SEED ?= 1
+COUNT ?= $(if $(LONG),1000000,30000)
+SOAK_OPTIONS = --seed $(SEED) --ops $(COUNT) $(if $(LONG),--sandboxes 300 --every 400 --streams 24)
+soak: all fixtures
+	@tests/soak/run $(SOAK_OPTIONS)
+
+# tests/soak/mutants/NAME.sed: a fault put into one file of lib, whose name its first line has; the tools with it.
+$(BUILD)/mutants/%: tests/soak/mutants/%.sed all
+	$(Q)rm -rf $@ && mkdir -p $@
+	$(Q)file=$$(sed -n '1s/^# //p' $<); sed -f $< $$file >$@/mutant.c; ! cmp -s $$file $@/mutant.c && \
+		$(COMPILE) -w -I$$(dirname $$file) -c -o $@/mutant.o $@/mutant.c
+	$(Q)$(foreach t,$(TOOLS),$(CC) $(SP_LDFLAGS) $(LDFLAGS) -o $@/$(t) $(OBJECTS_$(t)) $@/mutant.o $(BUILD)/libspace.a \
+		$(LIBS_$(t)) $(SP_LIBS) &&) rm $@/mutant.*
+
 # Those of scripts and of the guest's agent are made of their help.
 SCRIPT_COMPLETIONS := $(BUILD)/script-completions
 SCRIPT_COMPLETIONS_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard src/script-completions/*.c)))
@@ -184,9 +208,9 @@ captures: all fixtures
 		tests/captures/svg 'bin/demo, scenes 3 to 7' >doc/demo.svg
 	$(Q)tests/captures/svg 'spaceid explain' <$(BUILD)/explain.screen >doc/explain.svg
 
-C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/fuzz/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
+C_FILES := $(sort $(wildcard lib/*/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/lab/*.[ch] tests/soak/*.[ch] tests/soak/judge/*.[ch] tests/fuzz/*.[ch] tests/fixtures/*.h tests/fixtures/*/*.[ch] tests/preload/*.c))
 PRODUCT_C := $(sort $(wildcard lib/*/*.c src/*/*.c))
-SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/*.sh tests/bats/*.bats tests/bats/*.bash \
+SHELL_FILES := $(sort $(wildcard bin/* lib/doctor/*.bash lib/script/*.bash .ci/run tests/bench/run tests/bench/*.sh tests/soak/run tests/soak/shrink tests/*.sh tests/bats/*.bats tests/bats/*.bash \
 	tests/fault/*.sh tests/fault/*.bash tests/model/run lib/sbom/make tests/guest/* tests/captures/terminal tests/captures/explain tests/systemd/tree tests/systemd/boot debian/*.prerm debian/*.postrm))
 COMMA := ,
 TIDY_FLAGS := $(patsubst -DSP_VERSION=%,-DSP_VERSION=\"0\",$(SP_CPPFLAGS)) -std=gnu11
@@ -295,7 +319,7 @@ deb: dist
 clean:
 	rm -rf build
 
-.PHONY: all xterm unit unit-programs fixtures bench fuzz lab model sbom completions captures lint analyze asan install uninstall demo check check-guest \
+.PHONY: all xterm unit unit-programs fixtures bench fuzz lab soak model sbom completions captures lint analyze asan install uninstall demo check check-guest \
 	deps dist deb clean
 # The tests' machines lie in there too.
 -include $(shell find $(BUILD) -path $(BUILD)/systemd -prune -o -path $(BUILD)/guest -prune -o -path $(BUILD)/deb -prune -o -type f -name '*.d' -print 2>/dev/null)

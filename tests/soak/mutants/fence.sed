@@ -1,0 +1,3 @@
+# lib/admit/admit.c
+# A fence fences nothing.
+s/if (record && is_fenced(claims, record))/if (record \&\& is_fenced(claims, record) \&\& !record)/

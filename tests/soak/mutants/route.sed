@@ -1,0 +1,3 @@
+# lib/record/compare.c
+# What was selected and what is installed never differ.
+s/^	differs |= a->.*//

@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "base/util.h"
 
+#define ENDING_MS 100
+
 /* 1: pinned; 0: nothing there to pin, or an exec came in between. */
 static int pin_image(struct sp_process *process)
 {
@@ -51,8 +53,9 @@ static int pin(struct sp_process *process)
 		pinned = pin_image(process);
 	if (pinned != 0)
 		return pinned < 0 ? pinned : 0;
-	/* Alive, and twice nothing: its thread leader has ended, the rest runs on. */
-	return sp_process_alive(process) ? -ENODATA : -ESRCH;
+	/* Alive, and twice nothing: its thread leader has ended, the rest runs on. But one that is
+	 * just ending has lost its memory, too, a moment before we are told of its end. */
+	return sp_poll_one(process->pidfd, POLLIN, ENDING_MS) == SP_E_TIMEOUT ? -ENODATA : -ESRCH;
 }
 
 int sp_process_pin(pid_t pid, int pidfd, struct sp_process *ret)

@@ -214,6 +214,59 @@ static void a_dead_leader_leaves_nothing_to_read(void **unused)
 	reap(pid, release);
 }
 
+/* So much that giving it back takes a while, in which the process is neither here nor gone. */
+static void take_memory(void)
+{
+	size_t size = 64u << 20;
+	char *memory = malloc(size);
+
+	if (memory)
+		memset(memory, 1, size);
+	__asm__ volatile("" : : "r"(memory) : "memory");
+	if (write(1, "x", 1) != 1)
+		_exit(1);
+}
+
+/* What a pin of a process that is being killed comes to, in the end. */
+static int end_of_a_killed_one(void)
+{
+	struct sp_process process = SP_PROCESS_NONE;
+	int code = 0, took[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(took), 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(took[1], 1);
+		take_memory();
+		(void)pause();
+		_exit(0);
+	}
+	assert_int_equal(read(took[0], &byte, 1), 1);
+	(void)kill(pid, SIGKILL);
+	while (code == 0) {
+		code = sp_process_pin(pid, -1, &process);
+		if (code == 0)
+			sp_process_unpin(&process);
+	}
+	(void)waitpid(pid, NULL, 0);
+	(void)close(took[0]);
+	(void)close(took[1]);
+	return code;
+}
+
+/* On a machine that is too busy to end it in time once, it is tried again. */
+static void one_that_is_ending_has_exited(void **unused)
+{
+	int code = end_of_a_killed_one();
+
+	(void)unused;
+	for (int i = 0; i < 20 && code == -ENODATA; i++)
+		code = end_of_a_killed_one();
+	assert_int_equal(code, -ESRCH);
+}
+
 static void add_threads(void)
 {
 	pthread_t thread;
@@ -370,6 +423,7 @@ int main(void)
 	    cmocka_unit_test(a_pin_tells_exit),
 	    cmocka_unit_test(a_pin_tells_exec),
 	    cmocka_unit_test(a_dead_leader_leaves_nothing_to_read),
+	    cmocka_unit_test(one_that_is_ending_has_exited),
 	    cmocka_unit_test(a_tracer_of_any_thread_is_found),
 	    cmocka_unit_test(descriptors_are_found_where_they_are),
 	    cmocka_unit_test(freed_descriptors_are_found_again),

@@ -30,6 +30,7 @@ static void tell(struct sandbox *sandbox, uint64_t salt)
 	if (!sandbox->left.guest)
 		return;
 	life_retire(sandbox, &sandbox->left, salt);
+	linger(salt, 300000);
 	life_end(&sandbox->left, SIGTERM);
 }
 

@@ -160,7 +160,8 @@ static bool read_head(const char *line, struct trace *ret)
 {
 	return sscanf(line, "soak 1 seed %" SCNu64 " sandboxes %u ops %" SCNu64 " streams %u",
 		   &ret->seed, &ret->sandboxes, &ret->ops, &ret->streams) == 4 &&
-	       ret->sandboxes >= SANDBOXES_MIN && ret->sandboxes <= SANDBOXES_MAX && ret->streams <= 64;
+	       ret->sandboxes >= SANDBOXES_MIN && ret->sandboxes <= SANDBOXES_MAX &&
+	       ret->streams <= 64;
 }
 
 static bool read_line(struct trace *trace, size_t number, const char *line)

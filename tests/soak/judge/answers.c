@@ -35,44 +35,16 @@ struct steps {
 };
 
 static struct {
-	size_t *first;       /* of each sandbox, the incarnations being sorted */
 	struct steps *steps; /* of each sandbox and caller */
 } self;
-
-static int by_sandbox(const void *a, const void *b)
-{
-	const struct incarnation *one = a, *two = b;
-
-	if (one->sandbox != two->sandbox)
-		return one->sandbox < two->sandbox ? -1 : 1;
-	return one->from < two->from ? -1 : one->from > two->from;
-}
-
-static void sort_incarnations(void)
-{
-	size_t count = history.incarnations.count, at = 0;
-
-	qsort(history.incarnations.rows, count, sizeof(*history.incarnations.rows), by_sandbox);
-	self.first = calloc(history.sandboxes + 1, sizeof(*self.first));
-	if (!self.first)
-		die("incarnations", "out of memory");
-	for (unsigned sandbox = 0; sandbox <= history.sandboxes; sandbox++) {
-		while (at < count && history.incarnations.rows[at].sandbox < sandbox)
-			at++;
-		self.first[sandbox] = at;
-	}
-}
 
 bool guest_allowed(unsigned guest, const struct answer *answer)
 {
 	struct answer by = *answer;
 
-	if (!self.first)
-		sort_incarnations();
-	if (answer->sandbox >= history.sandboxes)
-		die("answer", "of no sandbox");
 	by.guest = guest;
-	for (size_t i = self.first[by.sandbox]; i < self.first[by.sandbox + 1]; i++)
+	for (size_t i = history.incarnations_of[by.sandbox];
+	     i < history.incarnations_of[by.sandbox + 1]; i++)
 		if (answered_by(&history.incarnations.rows[i], &by) &&
 		    incarnation_allows(&history.incarnations.rows[i], by.begin, by.end))
 			return true;
@@ -89,10 +61,10 @@ static int64_t execution_of(unsigned guest)
 /* A route is found only after somebody began to publish it. */
 static bool was_published(const struct answer *answer)
 {
-	for (size_t i = 0; i < history.publications.count; i++) {
+	for (size_t i = history.publications_of[answer->sandbox];
+	     i < history.publications_of[answer->sandbox + 1]; i++) {
 		const struct publication *one = &history.publications.rows[i];
-		if (one->sandbox == answer->sandbox &&
-		    one->execution == execution_of(answer->guest) && one->begin <= answer->end)
+		if (one->execution == execution_of(answer->guest) && one->begin <= answer->end)
 			return true;
 	}
 	return false;
@@ -107,12 +79,13 @@ static int64_t day(int64_t us)
 /* Whatever it was signed for, it was signed before it was answered. */
 static bool is_fenced(const struct answer *answer)
 {
-	for (size_t i = 0; i < history.fences.count; i++) {
+	for (size_t i = history.fences_of[answer->sandbox];
+	     i < history.fences_of[answer->sandbox + 1]; i++) {
 		const struct fence *fence = &history.fences.rows[i];
-		if (fence->sandbox != answer->sandbox || answer->begin <= fence->end ||
-		    day(answer->end) > day(fence->begin) + FENCE)
+		if (answer->begin <= fence->end || day(answer->end) > day(fence->begin) + FENCE)
 			continue;
-		for (size_t j = 0; j < history.incarnations.count; j++) {
+		for (size_t j = history.incarnations_of[answer->sandbox];
+		     j < history.incarnations_of[answer->sandbox + 1]; j++) {
 			const struct incarnation *one = &history.incarnations.rows[j];
 			/* The fence was this one's, and no other record came. */
 			if (answered_by(one, answer) && one->worker == fence->worker &&
@@ -171,12 +144,14 @@ static void judge_order(const struct answer *answer)
 
 static void judge_good(const struct answer *answer)
 {
+	bool allowed = answer->guest == 0 || guest_allowed(answer->guest, answer);
+
 	if (answer->must)
 		complain(NOT_REFUSED, "op %" PRIu64 " of sandbox %u was not to be served",
 		    answer->number, answer->sandbox);
 	if (answer->guest == 0)
 		return;
-	if (!guest_allowed(answer->guest, answer))
+	if (!allowed)
 		complain(WRONG_EXECUTION,
 		    "op %" PRIu64 " of sandbox %u was answered by guest %u (execution %" PRId64
 		    "), %" PRId64 " to %" PRId64,
@@ -195,7 +170,7 @@ static void judge_good(const struct answer *answer)
 	if (answer->asked >= 0 && is_expired(answer))
 		complain(NOT_REFUSED, "op %" PRIu64 " of sandbox %u long after its time",
 		    answer->number, answer->sandbox);
-	if (answer->asked < 0)
+	if (answer->asked < 0 && allowed)
 		judge_order(answer);
 }
 

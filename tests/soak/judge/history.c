@@ -349,6 +349,47 @@ static bool read_line(const char *line)
 	return false;
 }
 
+#define SORT(list, by)                                                                             \
+	static int compare_##list(const void *a, const void *b)                                    \
+	{                                                                                          \
+		const __typeof__(*history.list.rows) *one = a, *two = b;                           \
+		if (one->sandbox != two->sandbox)                                                  \
+			return one->sandbox < two->sandbox ? -1 : 1;                               \
+		return one->by < two->by ? -1 : one->by > two->by;                                 \
+	}                                                                                          \
+	static void sort_##list(void)                                                              \
+	{                                                                                          \
+		size_t at = 0;                                                                     \
+		if (history.list.count)                                                            \
+			qsort(history.list.rows, history.list.count, sizeof(*history.list.rows),   \
+			    compare_##list);                                                       \
+		history.list##_of = calloc(history.sandboxes + 1, sizeof(size_t));                 \
+		if (!history.list##_of)                                                            \
+			die("history", "out of memory");                                           \
+		for (unsigned sandbox = 0; sandbox <= history.sandboxes; sandbox++) {              \
+			while (at < history.list.count && history.list.rows[at].sandbox < sandbox) \
+				at++;                                                              \
+			history.list##_of[sandbox] = at;                                           \
+		}                                                                                  \
+	}
+
+SORT(incarnations, from)
+SORT(fences, begin)
+SORT(publications, begin)
+
+static void sort_all(void)
+{
+	sort_incarnations();
+	sort_fences();
+	sort_publications();
+	for (size_t i = 0; i < history.answers.count; i++)
+		if (history.answers.rows[i].sandbox >= history.sandboxes)
+			die("history", "an answer of no sandbox");
+	for (size_t i = 0; i < history.streams.count; i++)
+		if (history.streams.rows[i].sandbox >= history.sandboxes)
+			die("history", "a stream of no sandbox");
+}
+
 void history_read(const char *directory)
 {
 	char path[4096], *line = NULL;
@@ -372,4 +413,5 @@ void history_read(const char *directory)
 	(void)fclose(file);
 	if (!history.ended)
 		die(path, "it has no end");
+	sort_all();
 }

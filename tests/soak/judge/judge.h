@@ -137,6 +137,8 @@ extern struct history {
 	LIST(struct revocation) revocations;
 	LIST(struct stream) streams;
 	uint64_t changes; /* of records and routes */
+	/* Where in these lists, once they are sorted, each sandbox begins. */
+	size_t *incarnations_of, *fences_of, *publications_of;
 } history;
 
 /* What was wrong, by kind; the first of each are said on stderr. */

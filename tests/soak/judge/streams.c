@@ -9,10 +9,11 @@
 
 static const struct incarnation *selected(const struct stream *stream)
 {
-	for (size_t i = 0; i < history.incarnations.count; i++) {
+	for (size_t i = history.incarnations_of[stream->sandbox];
+	     i < history.incarnations_of[stream->sandbox + 1]; i++) {
 		const struct incarnation *one = &history.incarnations.rows[i];
-		if (one->sandbox == stream->sandbox && one->worker == stream->worker &&
-		    one->execution == stream->execution && one->attempt == stream->attempt)
+		if (one->worker == stream->worker && one->execution == stream->execution &&
+		    one->attempt == stream->attempt)
 			return one;
 	}
 	return NULL;
@@ -23,10 +24,11 @@ static int64_t until(const struct stream *stream, int64_t own, bool going)
 {
 	if (stream->kind != 'g')
 		return own;
-	for (size_t i = 0; i < history.incarnations.count; i++) {
+	for (size_t i = history.incarnations_of[stream->sandbox];
+	     i < history.incarnations_of[stream->sandbox + 1]; i++) {
 		const struct incarnation *one = &history.incarnations.rows[i];
-		if (one->sandbox == stream->sandbox && one->worker == stream->worker &&
-		    one->execution == stream->execution && (going ? one->going : one->to) > own)
+		if (one->worker == stream->worker && one->execution == stream->execution &&
+		    (going ? one->going : one->to) > own)
 			own = going ? one->going : one->to;
 	}
 	return own;
@@ -37,7 +39,8 @@ static int64_t fenced_at(const struct stream *stream)
 {
 	int64_t at = NEVER;
 
-	for (size_t i = 0; i < history.fences.count; i++) {
+	for (size_t i = history.fences_of[stream->sandbox];
+	     i < history.fences_of[stream->sandbox + 1]; i++) {
 		const struct fence *fence = &history.fences.rows[i];
 		if (fence->cut && fence->sandbox == stream->sandbox &&
 		    fence->worker == stream->worker && fence->begin > stream->begin &&

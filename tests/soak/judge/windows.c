@@ -132,11 +132,11 @@ static bool asks(const struct answer *answer, unsigned worker)
 		return true;
 	if (answer->asked >= 0)
 		return answer->worker == worker;
-	for (size_t i = 0; i < history.incarnations.count; i++) {
+	for (size_t i = history.incarnations_of[answer->sandbox];
+	     i < history.incarnations_of[answer->sandbox + 1]; i++) {
 		const struct incarnation *one = &history.incarnations.rows[i];
 		/* A cache may be told of a new route a while after an old one is gone. */
-		if (one->sandbox == answer->sandbox && one->worker == worker &&
-		    one->from <= answer->end &&
+		if (one->worker == worker && one->from <= answer->end &&
 		    (one->to == NEVER || answer->begin <= one->to + REPAIRED))
 			return true;
 	}
@@ -146,10 +146,11 @@ static bool asks(const struct answer *answer, unsigned worker)
 /* Is what was selected no more, or about to be? An entry of a cache without a watch is old. */
 static bool is_outdated(const struct answer *answer)
 {
-	for (size_t i = 0; i < history.incarnations.count; i++) {
+	for (size_t i = history.incarnations_of[answer->sandbox];
+	     i < history.incarnations_of[answer->sandbox + 1]; i++) {
 		const struct incarnation *one = &history.incarnations.rows[i];
-		if (one->sandbox == answer->sandbox && one->worker == answer->worker &&
-		    one->execution == answer->execution && one->attempt == answer->attempt)
+		if (one->worker == answer->worker && one->execution == answer->execution &&
+		    one->attempt == answer->attempt)
 			return one->going <= answer->end;
 	}
 	return false;

@@ -42,6 +42,7 @@ void manager_start(unsigned number)
 /* Without a watch an old route stays until it is rejected. */
 void cache_start(bool watch)
 {
+	note("cache %" PRId64 " %d", now_us(), watch);
 	if (!daemon_start(&soak.cache, "cache",
 		ARGV("spacerouted", "serve", watch ? NULL : "--no-watch"), NULL))
 		die("cache", "did not start");

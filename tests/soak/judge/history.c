@@ -146,6 +146,16 @@ static bool read_revoke(const char *line)
 	return true;
 }
 
+static bool read_cache(const char *line)
+{
+	struct cache one;
+
+	if (sscanf(line, "cache %" SCNd64 " %d", &one.at, &one.watch) != 2)
+		return false;
+	*ADD(history.caches) = one;
+	return true;
+}
+
 static bool read_late(const char *line)
 {
 	char what[32];
@@ -331,6 +341,7 @@ static const struct {
     {"publish ", read_publish},
     {"withdraw ", read_nothing},
     {"revoke ", read_revoke},
+    {"cache ", read_cache},
     {"late ", read_late},
     {"window ", read_window},
     {"stream ", read_stream},

@@ -12,6 +12,7 @@
  *     publish B E SANDBOX WORKER EXECUTION ATTEMPT CODE
  *     withdraw B E SANDBOX EXECUTION CODE
  *     revoke B E KEY WORKER CODE
+ *     cache AT WATCH                            it begins: does it follow the registry?
  *     late B E SANDBOX WHAT WANTED CODE         a change that must come to a certain code
  *     window B E SCOPE WHAT                     sN, wN, c0: what we did to whom
  *     op N PRINCIPAL KIND SANDBOX B E MUST OUTCOME
@@ -98,6 +99,11 @@ struct publication {
 	int64_t execution;
 };
 
+struct cache {
+	int64_t at;
+	int watch;
+};
+
 struct revocation {
 	int64_t end;
 	unsigned key, worker;
@@ -135,6 +141,7 @@ extern struct history {
 	LIST(struct fence) fences;
 	LIST(struct publication) publications;
 	LIST(struct revocation) revocations;
+	LIST(struct cache) caches;
 	LIST(struct stream) streams;
 	uint64_t changes; /* of records and routes */
 	/* Where in these lists, once they are sorted, each sandbox begins. */

@@ -41,7 +41,8 @@ static const struct rule {
     {"tell", LIVES, CLASS_REFRESH, 0, STAYS},
     {"kill-guest", LIVES, 0, 0, CUTS},
     {"fence", 0, 0, CLASS_FENCED, STAYS},
-    {"fence-cut", 0, 0, CLASS_FENCED, CUTS},
+    /* It cuts the connection of bridge and guest, too, whatever was under way on it. */
+    {"fence-cut", CLASS_TRANSPORT, 0, CLASS_FENCED, CUTS},
     {"handoff", 0, 0, 0, STAYS},
     {"late", 0, 0, 0, STAYS},
     {"stall-host", 0, 0, 0, STAYS},
@@ -53,7 +54,8 @@ static const struct rule {
     {"kill-gateway", 0, 0, 0, CUTS},
     {"stall-gateway", 0, 0, 0, STAYS},
     {"broken", CLASS_TIME, 0, 0, STAYS},
-    {"kill-cache", CLASS_UNAVAILABLE, 0, 0, STAYS},
+    /* Without it a refusal is not repaired. */
+    {"kill-cache", CLASS_UNAVAILABLE | CLASS_REFRESH, 0, 0, STAYS},
     {"stall-cache", 0, 0, 0, STAYS},
     {"kill-signer", CLASS_UNAVAILABLE, 0, 0, STAYS},
     {"stall-signer", 0, 0, 0, STAYS},
@@ -125,6 +127,18 @@ static bool excuses(
 	return false;
 }
 
+/* May an entry be as old as it likes? One of a cache that does not follow the registry is, until it
+ * is rejected. */
+static bool may_be_old(const struct answer *answer)
+{
+	const struct cache *last = NULL;
+
+	for (size_t i = 0; i < history.caches.count; i++)
+		if (history.caches.rows[i].at <= answer->begin)
+			last = &history.caches.rows[i];
+	return last && !last->watch;
+}
+
 /* The workers that may have been asked. */
 static bool asks(const struct answer *answer, unsigned worker)
 {
@@ -135,9 +149,8 @@ static bool asks(const struct answer *answer, unsigned worker)
 	for (size_t i = history.incarnations_of[answer->sandbox];
 	     i < history.incarnations_of[answer->sandbox + 1]; i++) {
 		const struct incarnation *one = &history.incarnations.rows[i];
-		/* A cache may be told of a new route a while after an old one is gone. */
 		if (one->worker == worker && one->from <= answer->end &&
-		    (one->to == NEVER || answer->begin <= one->to + REPAIRED))
+		    (one->to == NEVER || answer->begin <= one->to + REPAIRED || may_be_old(answer)))
 			return true;
 	}
 	return false;

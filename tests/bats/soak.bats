@@ -168,28 +168,24 @@ mutant() {
 	export SPACE_BIN=$ROOT/build/mutants/$1
 }
 
-@test "receivers that compare nothing are found out" {
-	mutant route
-	run --separate-stderr "$RUN" --seed 3 --ops 6000 --sandboxes 16 --every 100 --discard
-	assert_equal "$status" 1
-	assert_json '.wrong_execution > 0'
-}
-
-@test "each fault that is put in is found out" {
-	[ -n "${LONG:-}" ] || skip 'LONG=1: it takes minutes'
-	local file
-	for file in "$BATS_TEST_DIRNAME"/../soak/mutants/*.sed; do
+@test "faults that are put into the tools are found out" {
+	local file files=("$BATS_TEST_DIRNAME"/../soak/mutants/route.sed) options=(--seed 3 --ops 6000 --sandboxes 16 --every 100)
+	if [ -n "${LONG:-}" ]; then
+		files=("$BATS_TEST_DIRNAME"/../soak/mutants/*.sed)
+		options=(--seed 1 --ops 60000 --sandboxes 64 --every 300 --streams 16)
+	fi
+	for file in "${files[@]}"; do
 		mutant "$(basename "$file" .sed)"
-		run --separate-stderr "$RUN" --seed 1 --ops 40000 --sandboxes 32 --every 150 --streams 16 --discard
+		run --separate-stderr "$RUN" "${options[@]}" --discard
 		[ "$status" -eq 1 ] || fail "$file: $output"
 		assert_json '.wrong_execution + .ran_after_refusal + .ran_twice + .not_refused + .late_change > 0'
 	done
 }
 
 @test "a soak of everything: nothing at a wrong execution, nothing after a refusal, nothing twice, no byte lost" {
-	local options=(--seed "${SEED:-1}" --ops 20000 --sandboxes 100)
+	local options=(--seed "${SEED:-1}" --ops 20000 --sandboxes 100 --every 300)
 	[ -z "${LONG:-}" ] || options=(--seed "${SEED:-1}" --ops 1000000 --sandboxes 300 --every 400 --streams 24)
 	run --separate-stderr "$RUN" "${options[@]}"
 	[ "$status" -eq 0 ] || fail "$output $stderr"
-	assert_json '.operations >= 20000 and .ok > .operations / 2 and .excused_share < 0.6 and .stood > 0'
+	assert_json '.operations >= 20000 and .ok > .operations / 2 and .excused_share < 0.75 and .stood > 0'
 }

@@ -18,6 +18,7 @@
 
 #define TICK  0.01 /* seconds */
 #define STUCK 300  /* seconds without an answer: said, and the end */
+#define DRAIN 120  /* seconds for what streams have out to come back */
 
 struct soak soak = {.control = PTHREAD_MUTEX_INITIALIZER};
 
@@ -25,7 +26,7 @@ static struct {
 	ev_timer tick;
 	ev_idle issue;
 	uint64_t seen;
-	int64_t seen_us;
+	int64_t seen_us, drain_us;
 	bool draining;
 } self;
 
@@ -56,11 +57,11 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
 		return;
 	if (!self.draining) {
 		self.draining = true;
-		self.seen_us = now_us();
+		self.drain_us = now_us();
 		streams_drain();
 	} else if (streams_done()) {
 		ev_break(loop, EVBREAK_ALL);
-	} else if (now_us() - self.seen_us > (int64_t)STUCK * 1000000) {
+	} else if (now_us() - self.drain_us > (int64_t)DRAIN * 1000000) {
 		note("trouble %" PRId64 " streams-do-not-drain 0", now_us());
 		ev_break(loop, EVBREAK_ALL);
 	}

@@ -197,6 +197,19 @@ void daemon_signal(const struct daemon *daemon, int signal)
 		(void)kill(daemon->pid, signal);
 }
 
+/* What libfaketime leaves behind of a process that was killed. */
+static void forget_clock(pid_t pid)
+{
+	char name[64];
+
+	if (!soak.faketime)
+		return;
+	(void)snprintf(name, sizeof(name), "/dev/shm/faketime_shm_%d", (int)pid);
+	(void)unlink(name);
+	(void)snprintf(name, sizeof(name), "/dev/shm/sem.faketime_sem_%d", (int)pid);
+	(void)unlink(name);
+}
+
 void daemon_end(struct daemon *daemon, int signal)
 {
 	int status = 0;
@@ -216,6 +229,7 @@ void daemon_end(struct daemon *daemon, int signal)
 		if (signal == SIGTERM && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
 			note("died %" PRId64 " %s %d", now_us(), daemon->name, status);
 	}
+	forget_clock(daemon->pid);
 	daemon->pid = 0;
 }
 

@@ -9,17 +9,17 @@
 
 #define SECOND 1000000
 /* What ended is seen to have ended by everybody. */
-#define SETTLED (3 * SECOND / 10)
+#define SETTLED (SECOND / 2)
 /* A registry that knew nothing newer is believed for a second ("unchanged"), and a watch looks
  * once a second. */
-#define REPAIRED (3 * SECOND / 2)
+#define REPAIRED (2 * SECOND)
 /* A fence denies what was signed up to 15 s after it, and that is used again for half its life. */
 #define UNFENCED (23 * SECOND)
 /* A command is never judged by an earlier time than one before it, so that a clock set back makes
  * capabilities look old for as long as it was fast. */
 #define SET_BACK (12 * SECOND)
 /* A stream that ends does so when what ends it is done. */
-#define CUT_AFTER (3 * SECOND / 2)
+#define CUT_AFTER (3 * SECOND)
 
 #define LIVES (CLASS_BRIDGE | CLASS_TRANSPORT)
 

@@ -60,21 +60,21 @@ fine() { wrong '' "$@"; }
 	fine 'op 2 uid R 0 1000050 1000300 - ok 1 -'
 	fine 'op 2 token R 0 999000 1000300 - ok 2 -'
 	fine 'op 2 uid W 0 950000 950100 - refused refresh-route absent'
-	fine 'op 2 uid W 0 3000000 3000100 - lost'
+	fine 'op 2 uid W 0 6000000 6000100 - lost'
 	fine 'stream c 100 1000050 0 1 1 0 end 8 4 0 999999'
 	fine 'stream c 2000000 90000000 0 2 1 0 stood 8 8 0 2000100'
 }
 
 @test "the judge tells an execution that was not to answer" {
-	wrong wrong_execution 'op 2 uid R 0 1000101 3000100 - ok 1 -'
+	wrong wrong_execution 'op 2 uid R 0 1000101 6000100 - ok 1 -'
 	wrong wrong_execution 'op 2 uid R 0 500 900000 - ok 2 -'
-	wrong wrong_execution 'op 2 uid R 0 3000000 3000100 - ok 3 -'
+	wrong wrong_execution 'op 2 uid R 0 6000000 6000100 - ok 3 -'
 	# Selected was the first execution, the second one answered.
-	wrong wrong_execution 'sent 2 R 0 0 1 1 0 1 1000000001 1000000011 500 600 3000000 3000100 - ok 2 -'
+	wrong wrong_execution 'sent 2 R 0 0 1 1 0 1 1000000001 1000000011 500 600 6000000 6000100 - ok 2 -'
 	# It answered one, and ran at another.
 	past
 	ran 1 2
-	line 'op 2 uid W 0 3000000 3000100 - ok 2 0'
+	line 'op 2 uid W 0 6000000 6000100 - ok 2 0'
 	judged 3 wrong_execution
 	# Nobody had published it.
 	past
@@ -95,21 +95,21 @@ fine() { wrong '' "$@"; }
 	past
 	ran 1 0
 	judged 2 ran_twice
-	wrong missing 'op 2 uid W 0 3000000 3000100 - ok 2 0'
+	wrong missing 'op 2 uid W 0 6000000 6000100 - ok 2 0'
 }
 
 @test "the judge tells a caller who was taken back, and what was not refused" {
 	# Another worker was not told: its execution may answer, but not one who was answered by the next before.
 	past
 	sed -i 's/^install 1000000 1000100 0 0 2/install 1000000 1000100 0 1 2/' "$H/history"
-	line 'op 2 token R 0 3000000 3000100 - ok 1 -'
+	line 'op 2 token R 0 6000000 6000100 - ok 1 -'
 	judged 3
 	sed -i '/^load/d; /^end/d' "$H/history"
-	line 'op 3 uid R 0 3000000 3000100 - ok 1 -'
+	line 'op 3 uid R 0 6000000 6000100 - ok 1 -'
 	judged 4 went_back
-	wrong not_refused 'op 2 token R 0 3000000 3000100 unauthorized ok 2 -'
-	wrong not_refused 'fence 3000000 3000100 0 0 0 0' 'op 2 uid R 0 3000200 3000300 - ok 2 -'
-	fine 'fence 3000000 3000100 0 0 0 0' 'op 2 uid R 0 20000000 20000100 - ok 2 -'
+	wrong not_refused 'op 2 token R 0 6000000 6000100 unauthorized ok 2 -'
+	wrong not_refused 'fence 6000000 6000100 0 0 0 0' 'op 2 uid R 0 6000200 6000300 - ok 2 -'
+	fine 'fence 6000000 6000100 0 0 0 0' 'op 2 uid R 0 30000000 30000100 - ok 2 -'
 	wrong not_refused 'sent 2 R 0 0 2 1 0 1 1000000002 1000000012 2000000 2000100 19000000 19000100 - ok 2 -'
 	wrong not_refused 'revoke 2100000 2200000 1 0 0' \
 		'sent 2 R 0 0 2 1 0 1 1000000010 1000000020 2000000 2000100 13000000 13000100 - ok 2 -'
@@ -118,17 +118,17 @@ fine() { wrong '' "$@"; }
 @test "the judge tells streams that lose bytes, end, or do not" {
 	wrong stream_bytes 'stream c 2000000 90000000 0 2 1 0 stood 8 4 0 2000100'
 	wrong stream_bytes 'stream c 100 1000050 0 1 1 0 end 8 4 1 999999'
-	wrong stream_cut 'stream c 2000000 3000000 0 2 1 0 end 8 8 0 2000100'
+	wrong stream_cut 'stream c 2000000 6000000 0 2 1 0 end 8 8 0 2000100'
 	wrong stream_cut 'stream c 100 90000000 0 1 1 0 stood 8 8 0 200'
 }
 
 @test "the judge tells what nothing explains, what came too late, and what broke" {
-	wrong unexplained 'op 2 uid W 0 3000000 3000100 - refused refresh-route absent'
+	wrong unexplained 'op 2 uid W 0 6000000 6000100 - refused refresh-route absent'
 	wrong unexplained 'op 2 uid W 1 950000 950100 - refused refresh-route absent'
 	wrong unexplained 'op 2 uid W 0 950000 950100 - error op -'
 	wrong unexplained 'op 2 uid W 0 950000 950100 - odd'
-	wrong late_change 'late 3000000 3000100 0 retire 14 0'
-	wrong trouble 'died 3000000 cache 139'
+	wrong late_change 'late 6000000 6000100 0 retire 14 0'
+	wrong trouble 'died 6000000 cache 139'
 	past
 	judged 3 trouble # nobody answered the third
 	past

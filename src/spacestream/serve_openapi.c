@@ -9,7 +9,6 @@ void serve_openapi(void *context, const struct sp_asked *asked)
 	struct web *web = context;
 
 	(void)asked;
-	web_answer(web, 200, "application/json", "", openapi_json,
-	    (size_t)(openapi_json_end - openapi_json));
+	web_answer(web, 200, "application/json", "", openapi_json, EMBEDDED_SIZE(openapi_json));
 	web_next(web);
 }

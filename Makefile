@@ -135,7 +135,7 @@ build/fuzz/libspace.a: $(FUZZ_OBJECTS)
 	$(Q)$(AR) rcsD $@ $^
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libspace.a
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_COMPILE) -fsanitize=fuzzer -o $@ $< build/fuzz/libspace.a -lhttp_parser -lwslay -lmd $(SP_LIBS)
+	$(Q)$(FUZZ_COMPILE) -Wno-missing-prototypes -fsanitize=fuzzer -o $@ $< build/fuzz/libspace.a -lhttp_parser -lwslay -lmd $(SP_LIBS)
 fuzz: $(FUZZ:%=build/fuzz/fuzz_%)
 	@for what in $(FUZZ); do \
 		mkdir -p "build/fuzz/corpus/$$what" && \

@@ -72,7 +72,7 @@ static bool is_token(const char *item, size_t size)
 }
 
 /* The parser passes some names that are no token (RFC 9110, 5.6.2). */
-static bool is_name(const char *name, size_t size)
+bool sp_head_is_name(const char *name, size_t size)
 {
 	static const char separators[] = "\"(),/:;<=>?@[\\]{} \t";
 
@@ -88,7 +88,7 @@ static int on_field(http_parser *parser, const char *at, size_t size)
 	struct sp_head *head = reading->head;
 
 	reading->full = head->count == SP_HEAD_FIELDS;
-	if (reading->full || !is_name(at, size))
+	if (reading->full || !sp_head_is_name(at, size))
 		return 1;
 	head->fields[head->count++] = (struct sp_head_field){.name = at, .name_size = size};
 	return 0;

@@ -49,6 +49,10 @@ int sp_head_parse(const char *head, size_t size, struct sp_head *ret, struct sp_
 int sp_head_one(const struct sp_head *head, const char *name, const struct sp_head_field **ret,
     struct sp_err *err);
 
+/* Is it a field's name, strictly? http_parser takes some that are none, such as one with a blank at
+ * its end. */
+bool sp_head_is_name(const char *name, size_t size);
+
 bool sp_head_named(const struct sp_head_field *field, const char *name);
 
 /* The next item of a list of which *at is what is left, without the white space around it. False:

@@ -36,7 +36,7 @@ static int on_field(http_parser *parser, const char *at, size_t size)
 {
 	struct sp_response_head *head = ((struct reading *)parser->data)->head;
 
-	if (head->count == SP_HEAD_FIELDS)
+	if (head->count == SP_HEAD_FIELDS || !sp_head_is_name(at, size))
 		return 1;
 	head->fields[head->count++] = (struct sp_head_field){.name = at, .name_size = size};
 	return 0;

@@ -3,8 +3,9 @@
  * it ends, and its head written anew for a client of another connection, whose framing is ours.
  * Pure.
  *
- * Refused: a head that sp_head_find refuses, more fields than it may have, another version than 1,
- * a switch of protocols that nobody asked for, and whatever http_parser refuses.
+ * Refused: a head that sp_head_find refuses, more fields than it may have, a name that is none,
+ * another version than 1, a switch of protocols that nobody asked for, and whatever http_parser
+ * refuses.
  */
 #ifndef SP_STREAM_RESPONSE_H
 #define SP_STREAM_RESPONSE_H

@@ -113,6 +113,8 @@ static const struct {
     {OK "Content-Length: 1\r\nContent-Length: 2\r\n\r\na", "", SP_RESPONSE_BAD, 0, 0},
     {OK "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na", "", SP_RESPONSE_BAD, 0, 0},
     {OK "Content-Length: -1\r\n\r\na", "", SP_RESPONSE_BAD, 0, 0},
+    {OK "Content-Length : 1\r\n\r\na", "", SP_RESPONSE_BAD, 0, 0},
+    {OK "Set-Cookie : a\r\nContent-Length: 0\r\n\r\n", "", SP_RESPONSE_BAD, 0, 0},
 };
 
 /* So many bytes at a time. */

@@ -56,4 +56,9 @@ int sp_code_exit(int code);
 #define sp_err_prefix(err, code, ...) ((void)sp_err_prefix((err), (code), __VA_ARGS__), (code))
 #endif
 
+/* What is said of something that a newer version of this toolkit wrote: its name, its format, the
+ * one that is known here. */
+#define SP_NEWER_FORMAT                                                                            \
+	"%s: of format %lld, which a newer version wrote; this one reads %d: upgrade it"
+
 #endif

@@ -178,3 +178,16 @@ int sp_json_take(const json_t *object, const char *what, const struct sp_json_fi
 		    find_unknown(object, fields, count));
 	return 0;
 }
+
+int sp_json_format(
+    const json_t *object, const char *what, const char *field, int known, struct sp_err *err)
+{
+	const json_t *value = json_object_get(object, field);
+	long long number = (long long)json_integer_value(value);
+
+	if (!json_is_integer(value) || number == known)
+		return 0;
+	return number > known
+		   ? sp_fail(err, SP_E_BAD_RECORD, SP_NEWER_FORMAT, what, number, known)
+		   : sp_fail(err, SP_E_BAD_RECORD, "%s: `%s` is not %d", what, field, known);
+}

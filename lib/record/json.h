@@ -58,6 +58,15 @@ struct sp_json_field {
 int sp_json_take(const json_t *object, const char *what, const struct sp_json_field *fields,
     size_t count, struct sp_err *err);
 
+/*
+ * Before anything else of an object is looked at, as a newer version may have put more into it: is
+ * it of a format that is known here? `field` holds its number. SP_E_BAD_RECORD where that is
+ * another, with words for one that only a newer version knows; where there is none it is left to
+ * sp_json_take.
+ */
+int sp_json_format(
+    const json_t *object, const char *what, const char *field, int known, struct sp_err *err);
+
 /* The string of a field already known to be one, or NULL when value is NULL. */
 static inline const char *sp_json_string(const json_t *value)
 {

@@ -172,14 +172,16 @@ int sp_etcd_take_meta(
 		    "no registry at etcd:%s/%.*s; publish or grant makes one",
 		    etcd->endpoints[etcd->endpoint], (int)strlen(etcd->prefix) - 1, etcd->prefix);
 	if (sp_etcd_pair_take(found, &pair) < 0 ||
-	    sp_json_parse(pair.value, pair.size, &object, NULL) < 0 ||
-	    sp_json_take(object, "meta", fields, SP_COUNT(fields), NULL) < 0)
+	    sp_json_parse(pair.value, pair.size, &object, NULL) < 0)
 		return sp_etcd_damaged(etcd, "meta", err);
-	if (json_integer_value(version) != VERSION)
-		return sp_fail(err, SP_E_CONFIG,
-		    "registry etcd:%s: of version %lld; this tool knows version %d",
+	version = json_object_get(object, "version");
+	if (json_integer_value(version) > VERSION)
+		return sp_fail(err, SP_E_CONFIG, "registry etcd:" SP_NEWER_FORMAT,
 		    etcd->endpoints[etcd->endpoint], (long long)json_integer_value(version),
 		    VERSION);
+	if (sp_json_take(object, "meta", fields, SP_COUNT(fields), NULL) < 0 ||
+	    json_integer_value(version) != VERSION)
+		return sp_etcd_damaged(etcd, "meta", err);
 	*ret = (struct sp_etcd_meta){
 	    .created = pair.created, .modified = pair.modified, .base = json_integer_value(base)};
 	return 0;

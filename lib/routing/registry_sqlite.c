@@ -302,10 +302,13 @@ static int check_schema(struct sp_sqlite *sqlite, struct sp_err *err)
 		    sqlite->path);
 	if (pragma(sqlite, "PRAGMA application_id") != APPLICATION_ID)
 		return sp_fail(err, SP_E_CONFIG, "%s: a database, but no registry", sqlite->path);
+	if (version > SCHEMA_VERSION)
+		return sp_fail(err, SP_E_CONFIG, "registry " SP_NEWER_FORMAT, sqlite->path,
+		    (long long)version, SCHEMA_VERSION);
 	if (version != SCHEMA_VERSION)
 		return sp_fail(err, SP_E_CONFIG,
-		    "registry %s: of version %lld; this tool knows version %d: what the tool that "
-		    "made it exports can be imported into a new one",
+		    "registry %s: of format %lld; this one reads %d: what the tool that made it "
+		    "exports can be imported into a new one",
 		    sqlite->path, (long long)version, SCHEMA_VERSION);
 	return 0;
 }

@@ -100,10 +100,10 @@ int sp_record_parse(const json_t *object, struct sp_record *ret, struct sp_err *
 	    {"history", SP_JSON_ARRAY, true, &history},
 	};
 	struct sp_record record = {0};
-	int bad = sp_json_take(object, "record", fields, SP_COUNT(fields), err);
+	int bad = sp_json_format(object, "record", "v", FORMAT, err);
 
-	if (!bad && json_integer_value(v) != FORMAT)
-		bad = sp_fail(err, SP_E_BAD_RECORD, "record: format `v` is not %d", FORMAT);
+	if (!bad)
+		bad = sp_json_take(object, "record", fields, SP_COUNT(fields), err);
 	if (!bad)
 		bad = sp_id_copy(
 		    json_string_value(sandbox), "`sandbox`", record.identity.sandbox, err);

@@ -20,7 +20,8 @@
 #include "token/jti_set.h"
 
 #define SLOT      64
-#define MAGIC     "SPUSED1\n"
+#define MAGIC     "SPUSED1\n" /* with the format's number, one digit */
+#define FORMAT    1
 #define SLOTS_MIN 4096u
 #define CHECK     16
 
@@ -206,8 +207,23 @@ static int damaged(const struct sp_journal *journal, struct sp_err *err)
 	    journal->path, SP_CAP_LIFE_MAX + SP_SKEW_MAX);
 }
 
+/* Of a later format, or 0. */
+static int newer_format(const unsigned char magic[8])
+{
+	int format = magic[6] - '0';
+
+	return memcmp(magic, MAGIC, 6) == 0 && magic[7] == '\n' && format > FORMAT && format <= 9
+		   ? format
+		   : 0;
+}
+
 static int take_header(struct sp_journal *journal, const struct header *header, struct sp_err *err)
 {
+	int newer = newer_format(header->magic);
+
+	if (newer)
+		return sp_fail(err, SP_E_UNAVAILABLE, SP_NEWER_FORMAT, journal->path,
+		    (long long)newer, FORMAT);
 	if (memcmp(header->magic, MAGIC, sizeof(header->magic)) != 0 ||
 	    !check_fits(header, 0, header->nonce))
 		return damaged(journal, err);

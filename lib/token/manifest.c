@@ -112,11 +112,10 @@ static int take(const json_t *object, struct sp_manifest *manifest, struct sp_er
 	    {"expires_at", SP_JSON_STRING, false, &expires_at},
 	    {"keys", SP_JSON_ARRAY, false, &keys},
 	};
-	int bad = sp_json_take(object, "manifest", fields, SP_COUNT(fields), err);
+	int bad = sp_json_format(object, "manifest", "version", VERSION, err);
 
-	if (!bad && json_integer_value(version) != VERSION)
-		bad = sp_fail(err, SP_E_BAD_RECORD, "manifest: version %lld: only %d is known",
-		    (long long)json_integer_value(version), VERSION);
+	if (!bad)
+		bad = sp_json_take(object, "manifest", fields, SP_COUNT(fields), err);
 	if (!bad)
 		bad =
 		    sp_id_copy(json_string_value(realm), "manifest: `realm`", manifest->realm, err);

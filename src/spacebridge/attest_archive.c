@@ -86,11 +86,7 @@ static int check_version(const json_t *object, struct sp_err *err)
 
 	if (!json_is_integer(version))
 		return sp_fail(err, SP_E_BAD_RECORD, "manifest: it has no format version");
-	if (json_integer_value(version) != ATTEST_ARCHIVE_VERSION)
-		return sp_fail(err, SP_E_BAD_RECORD,
-		    "manifest: format version %lld, this tool reads %d",
-		    (long long)json_integer_value(version), ATTEST_ARCHIVE_VERSION);
-	return 0;
+	return sp_json_format(object, "manifest", "v", ATTEST_ARCHIVE_VERSION, err);
 }
 
 /* "none" is a level too: of a machine that cannot attest. */

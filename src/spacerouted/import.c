@@ -35,15 +35,17 @@ static int take_begin(struct import *import, json_t *record, json_t **ret, struc
 	const json_t *version, *revision;
 	const struct sp_json_field fields[] = {{"version", SP_JSON_INTEGER, false, &version},
 	    {"revision", SP_JSON_INTEGER, false, &revision}};
-	int bad = sp_json_take(record, "registry", fields, SP_COUNT(fields), err);
+	int bad = sp_json_format(record, "registry", "version", TRANSFER_VERSION, err);
 	struct sp_err why = {0};
 
+	if (!bad)
+		bad = sp_json_take(record, "registry", fields, SP_COUNT(fields), err);
 	if (bad)
 		return bad;
-	if (import->begun || json_integer_value(version) != TRANSFER_VERSION ||
-	    json_integer_value(revision) < 0)
-		return sp_fail(err, SP_E_BAD_RECORD, "registry: %s",
-		    import->begun ? "a second one" : "of another version");
+	if (import->begun)
+		return sp_fail(err, SP_E_BAD_RECORD, "registry: a second one");
+	if (json_integer_value(revision) < 0)
+		return sp_fail(err, SP_E_BAD_RECORD, "registry: `revision` is below 0");
 	/* Revisions never fall again: one line would leave no room for any change after it. */
 	if (json_integer_value(revision) > IMPORT_REVISION_MAX)
 		return sp_fail(err, SP_E_BAD_RECORD, "registry: `revision` is above %lld",

@@ -391,7 +391,7 @@ report.json'
 		echo "$member with $filter:"
 		refused "t.tar: $words"
 	done <<-'END'
-		manifest.json@.v = 2@manifest: format version 2, this tool reads 1
+		manifest.json@.v = 2@manifest: of format 2, which a newer version wrote; this one reads 1: upgrade it
 		manifest.json@del(.v)@manifest: it has no format version
 		manifest.json@.of = "x"@manifest: of neither a sandbox nor a process
 		manifest.json@.made_at = "yesterday"@manifest: a field is not of its form

@@ -33,7 +33,10 @@ teardown() {
 	publish s-42 7
 	sqlite3 "$DB" 'PRAGMA user_version = 3'
 	run -2 spacerouted list
-	assert_output --partial 'of version 3; this tool knows version 2'
+	assert_output --partial 'of format 3, which a newer version wrote; this one reads 2: upgrade it'
+	sqlite3 "$DB" 'PRAGMA user_version = 1'
+	run -2 spacerouted list
+	assert_output --partial 'of format 1; this one reads 2: what the tool that made it exports can be imported into a new one'
 }
 
 @test "a registry that is locked is unavailable within its time limit" {

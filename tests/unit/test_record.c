@@ -101,7 +101,7 @@ static void nothing_else_is_a_record(void **state)
 		"record"},
 	    {"{\"v\":2,\"sandbox\":\"s-42\",\"route\":" ROUTE
 	     ",\"epoch\":9,\"version\":14,\"state\":\"active\",\"owner\":\"op-7\"," TIME "}",
-		"record: format `v` is not 1"},
+		"record: of format 2, which a newer version wrote; this one reads 1: upgrade it"},
 	    {"{\"v\":1,\"sandbox\":\"s-42\",\"route\":" ROUTE
 	     ",\"epoch\":0,\"version\":14,\"state\":\"active\",\"owner\":\"op-7\"," TIME "}",
 		"record: `epoch` is below 1"},

@@ -8,10 +8,7 @@ setup_file() {
 	command -v strace >/dev/null || export MISSING=strace
 	command -v sqlite3 >/dev/null || export MISSING=sqlite3
 }
-setup() {
-	[ -z "${MISSING:-}" ] || skip_or_fail "$MISSING"
-	export MOST
-}
+setup() { [ -z "${MISSING:-}" ] || skip_or_fail "$MISSING"; }
 
 # survives HOW WHAT OPERATION... [LONG OPERATION...]: the latter where there is time for the long form.
 survives() {
@@ -48,7 +45,7 @@ survives() {
 	local what sync
 	while read -r sync what; do
 		# shellcheck disable=SC2086
-		NOSYNC=$sync run -1 "$ROOT/tests/fault/crash.sh" power $what
+		MOST=2 NOSYNC=$sync run -1 "$ROOT/tests/fault/crash.sh" power $what
 		assert_line 'not as it must be:'
 	done <<-'CASES'
 		file store replace

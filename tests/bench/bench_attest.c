@@ -267,6 +267,7 @@ static int64_t onward_once(const json_t *vmm)
 	static pid_t of;
 	struct sp_attestation *made = NULL;
 	struct sp_onward onward = {.vmm_fd = -1};
+	enum sp_onward_end end;
 	struct told told;
 	int64_t start;
 
@@ -282,7 +283,7 @@ static int64_t onward_once(const json_t *vmm)
 	onward.fd = told.fd;
 	onward.inode = told.inode;
 	start = bench_now_ns();
-	if (sp_attest_onward(made, &onward, vmm, sp_level_probe(), NULL))
+	if (sp_attest_onward(made, &onward, vmm, sp_level_probe(), NULL, &end))
 		die("bridge: onward");
 	start = bench_now_ns() - start;
 	sp_attest_close(made);
@@ -384,6 +385,10 @@ int main(void)
 	bench_put("attest: record without hash", measure(record_once), "us", NULL, 0, "<=", 100);
 	if (bench_has("ss") && bench_has("lsof") && (hand = by_hand()) > 0)
 		bench_put("attest: verify", alone, "us", "ss -xlp, lsof, readlink", hand, "<=", 1);
+	start_bridge(true);
+	bench_put(
+	    "attest: connection behind a bridge", measure(onward_once), "us", NULL, 0, "<=", 100);
+	stop_bridge();
 	measure_checks();
 	measure_among();
 	stop_server();

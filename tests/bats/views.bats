@@ -426,9 +426,10 @@ records() {
 	assert_output 'n-1: installed, epoch 1, version 1, active'
 	spacerouted watch -o table --from 0 >routes 2>&1 3>&- &
 	echo "$!" >routes.pid
-	await has routes s-9
-	run -0 head -n 2 routes
+	await has routes s-42
+	run -0 head -n 3 routes
 	assert_output 'watching what changes after revision 0
+s-9: active, execution 3 on worker-b, attempt 1, revision 1
 s-42: active, execution 7 on worker-a, attempt 1, revision 2'
 	run -1 has_escapes <routes
 }

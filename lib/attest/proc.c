@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/util.h"
 
-#define ENDING_MS 100
+#define EXITING 0x4 /* PF_EXITING, as the kernel has shown it since 2.6 */
 
 /* 1: pinned; 0: nothing there to pin, or an exec came in between. */
 static int pin_image(struct sp_process *process)
@@ -27,6 +27,16 @@ static int pin_image(struct sp_process *process)
 	if (process->image < 0)
 		return errno == ESRCH ? 0 : -errno;
 	return sp_process_same_image(process);
+}
+
+/* One that is just ending has lost its memory a moment before we are told of its end. It is not
+ * waited for: whose thread leader has ended could make a server wait for each connection. */
+static bool is_ending(const struct sp_process *process)
+{
+	struct sp_process_stat stat;
+	int bad = sp_process_read_stat(process, &stat);
+
+	return bad ? bad == -ESRCH : (stat.flags & EXITING) && stat.threads <= 1;
 }
 
 static int pin(struct sp_process *process)
@@ -53,9 +63,9 @@ static int pin(struct sp_process *process)
 		pinned = pin_image(process);
 	if (pinned != 0)
 		return pinned < 0 ? pinned : 0;
-	/* Alive, and twice nothing: its thread leader has ended, the rest runs on. But one that is
-	 * just ending has lost its memory, too, a moment before we are told of its end. */
-	return sp_poll_one(process->pidfd, POLLIN, ENDING_MS) == SP_E_TIMEOUT ? -ENODATA : -ESRCH;
+	/* Alive, and twice nothing: its thread leader has ended, the rest runs on; or the kernel
+	 * runs it. */
+	return sp_process_alive(process) && !is_ending(process) ? -ENODATA : -ESRCH;
 }
 
 int sp_process_pin(pid_t pid, int pidfd, struct sp_process *ret)
@@ -161,7 +171,8 @@ int sp_process_stat_parse(const char *text, struct sp_process_stat *ret)
 		return -EPROTO;
 	state += 2;
 	stat.state = *state;
-	if (!take_number(skip_fields(state, 20 - 3), ' ', &threads) || threads > INT32_MAX ||
+	if (!take_number(skip_fields(state, 9 - 3), ' ', &stat.flags) ||
+	    !take_number(skip_fields(state, 20 - 3), ' ', &threads) || threads > INT32_MAX ||
 	    !take_number(skip_fields(state, 22 - 3), ' ', &stat.start_time) ||
 	    !take_number(skip_fields(state, 28 - 3), ' ', &stat.start_stack))
 		return -EPROTO;

@@ -45,9 +45,10 @@ int sp_process_same_image(const struct sp_process *process);
 int sp_process_read_text(
     const struct sp_process *process, const char *name, char *text, size_t room);
 
-/* /proc/<pid>/stat, proc(5) fields 3, 20, 22 and 28. */
+/* /proc/<pid>/stat, proc(5) fields 3, 9, 20, 22 and 28. */
 struct sp_process_stat {
 	char state;
+	uint64_t flags;
 	unsigned threads;
 	uint64_t start_time;  /* clock ticks since boot */
 	uint64_t start_stack; /* chosen anew by each exec; 0: hidden from us */

@@ -36,6 +36,7 @@ static void names_cannot_shift_the_fields_of_stat(void **unused)
 		(void)snprintf(text, sizeof(text), "77 (%s)%s", names[i], tail);
 		assert_int_equal(sp_process_stat_parse(text, &stat), 0);
 		assert_int_equal(stat.state, 'S');
+		assert_int_equal(stat.flags, 4194560);
 		assert_int_equal(stat.threads, 17);
 		assert_int_equal(stat.start_time, 12345);
 		assert_int_equal(stat.start_stack, 140720000000000);
